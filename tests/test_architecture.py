@@ -64,7 +64,7 @@ FRONT_DOORS = {
     ("calipers.rollouts.graph", "calipers.views.notebook"),
     ("calipers.data.user_turn", "calipers.evaluators.equality"),
     ("calipers.data.trace", "calipers.views.notebook"),
-    ("calipers.stores.store", "calipers.comparison.yardstick"),
+    ("calipers.stores.store", "calipers.comparison.evaluator_changes"),
     ("calipers.stores.sql_runs", "calipers.gate.looks"),
 }
 """Methods that open a door to another module when they are called: one-line entry points, and nothing else.

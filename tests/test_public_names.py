@@ -99,7 +99,9 @@ def test_names_that_load_late_are_the_same_for_python_and_for_checkers(package):
 def test_no_name_that_loads_late_is_also_a_module(package):
     folder = Path(import_module(package).__file__).parent
     modules = {path.stem for path in folder.iterdir()}
-    assert not modules.intersection(import_module(package).__all__), "the module would hide the name once loaded"
+    assert not modules.intersection(import_module(package).__all__), (
+        "the module would hide the name once loaded"
+    )
 
 
 def test_the_front_page_is_one_that_a_person_can_know():

@@ -1,6 +1,6 @@
 import pytest
 
-from calipers.comparison.cases import cases_of
+from calipers.comparison.case_pairs import cases_of
 from calipers.comparison.columns import Columns, durations, metric, passes
 from calipers.data.result import SkippedEvaluation
 

@@ -4,7 +4,7 @@ import pytest
 
 from calipers import Case, Dataset
 from calipers.comparison import compare_reports
-from calipers.comparison.rank import ranks
+from calipers.comparison.comparison import ranks
 from calipers.gate import Policy, Rules, judge_run
 from calipers.views.comparison.html import comparisons_html
 from calipers.views.comparison.json_file import comparisons_json

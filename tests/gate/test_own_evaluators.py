@@ -76,7 +76,7 @@ def test_where_no_case_is_judged_alike_nothing_is_decided(policy):
 
 
 @pytest.mark.parametrize("policy", POLICIES, ids=["evaluator", "pass rate"])
-def test_one_crash_is_no_other_yardstick(policy):
+def test_one_crash_is_no_other_evaluator(policy):
     new = run(crashes_once, right)
     assert judge_run(new, policy, baseline=OLD).outcome == "PASS"
     assert compare_reports(OLD, new).change("right").warning is None

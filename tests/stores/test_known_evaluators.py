@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from calipers import Case, Dataset, Evaluator
 from calipers.comparison import compare_reports
-from calipers.comparison.yardstick import EvaluatorChanges
+from calipers.comparison.evaluator_changes import EvaluatorChanges
 from calipers.evaluators import Contains
 from calipers.gate import Policy, Rules, judge_run
 from calipers.stores import MemoryStore, score_again

@@ -7,7 +7,7 @@ import pytest
 from calipers import Case, Dataset
 from calipers.agents import tool
 from calipers.cli.actions.show import attempt_lines
-from calipers.comparison.cases import cases_of
+from calipers.comparison.case_pairs import cases_of
 from calipers.data.result import EvaluationResult, EvaluatorSpec
 from calipers.report.report import Report
 from calipers.rollouts import Environment, Graph, LeakModerator, Node, RolloutTask, SimulatedUser

@@ -9,7 +9,7 @@ from calipers.cli.exits import PASSED
 from calipers.cli.message import silence
 from calipers.cli.reports import known_changes, named_reports
 from calipers.cli.store import open_kept
-from calipers.comparison.yardstick import KnownEvaluators
+from calipers.comparison.evaluator_changes import KnownEvaluators
 from calipers.errors import InvalidOptionError
 from calipers.gate.judging import judge_run
 from calipers.gate.policy import Policy

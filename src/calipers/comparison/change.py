@@ -20,14 +20,17 @@ that between attempts at a case (`calipers.stats.difference`), for times and amo
 The p-value on the same cases is McNemar's (mid-p), or that of the sign-flip test, exact where no more than 28 cases or clusters differ,
 since a t test of a handful of cases is surer than they allow; with more it is that of the t test.
 
+Labels have no mean: of them it is counted from which label to which the cases went (`LabelChange`).
+
 The *outcome* is `better` or `worse` only if the interval excludes 0 and the adjusted p-value says the same: where many
 columns are compared, an interval alone is lucky too often. `same` is a finding, not the lack of one: the whole interval is
-within the smallest difference worth seeing. Everything else is `unclear`. Where nobody said which direction is good, it is
+within the smallest difference worth seeing. Everything else is `unclear`. Where it is not known which direction is good, it is
 `higher` or `lower`. Times are, too, and have no p-value: all times of a run share its moment, its concurrency and how busy the
 service was, and one run on each side cannot tell these from the agent. `identical` is said of scores that are equal in every case, for which no interval is known, and where none was lost.
 """
 
-from collections.abc import Callable, Hashable, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from math import ceil, exp, expm1, fsum, log, sqrt
 from typing import Literal, TypeAlias
 
@@ -43,12 +46,16 @@ from calipers.stats.difference import (
     without_rounding,
 )
 from calipers.stats.distributions import normal_quantile
+from calipers.stats.estimate import Estimate, rate
 from calipers.stats.interval import Interval
 from calipers.stats.p_values import permutation_test
 from calipers.stats.power import cases_needed
 from calipers.stats.ratio import ratio_of_totals
 from calipers.stats.sample import Moments
 from calipers.stats.variance import VarianceComponents
+
+from .case_pairs import Pair
+from .columns import Columns
 
 ChangeKind: TypeAlias = Literal["pass rate", "assertion", "score", "duration", "metric"]
 Scale: TypeAlias = Literal["points", "number", "relative"]
@@ -79,7 +86,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     kind: ChangeKind
     scale: Scale
     better: Direction | None
-    """Which direction is the good one; `None` if nobody said."""
+    """Which direction is the good one; `None` if that is not known."""
     paired: bool
     """Whether the same cases were compared."""
     baseline: float
@@ -90,7 +97,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     interval: Interval | None = None
     """Of the difference; `None` if the data cannot tell."""
     p_value: float | None = None
-    """How likely so large a difference, either way, is between two runs of the same thing; `None` if nobody can tell."""
+    """How likely so large a difference, either way, is between two runs of the same thing; `None` if it is not known."""
     one_sided_p: float | None = None
     """The same for a difference in this direction only, for a question that was settled before looking."""
     adjusted_p: float | None = None
@@ -106,11 +113,11 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     smallest: float
     """The smallest difference worth seeing, on the scale of the difference."""
     needed_cases: int | None = None
-    """Cases that would show the smallest difference worth seeing in 4 of 5 comparisons; `None` if nobody can tell."""
+    """Cases that would show the smallest difference worth seeing in 4 of 5 comparisons; `None` if it is not known."""
     population: Population = "cases-like-these"
     """What the interval and the p-values are about."""
     needed_attempts: int | None = None
-    """Attempts at each case that would show it on these cases; `None` if nobody can tell, or cases like these are asked about."""
+    """Attempts at each case that would show it on these cases; `None` if it is not known, or cases like these are asked about."""
     attempted_once: int = 0
     """Where these cases are asked about: those with a single attempt in one of the runs, which shows no noise."""
     baseline_lost: int = 0
@@ -176,6 +183,58 @@ def change_of(question: Question) -> Change | None:
         needed=needed,
     )
     return _with_attempts(change, question, difference, smallest)
+
+
+class LabelMove(msgspec.Struct, frozen=True):
+    """Cases that have one label in the baseline and one in the candidate."""
+
+    baseline: str
+    candidate: str
+    cases: int
+
+
+class LabelChange(msgspec.Struct, frozen=True, kw_only=True):
+    """One column of labels in two runs over the same cases. A case that is repeated has the label it is given most often."""
+
+    name: str
+    cases: int
+    """Cases with a label in both."""
+    moves: tuple[LabelMove, ...]
+    """How many went from which label to which, those that stayed included; most frequent first."""
+    changed: Estimate | None
+    """The share of cases whose label is another one now."""
+    warning: str | None = None
+
+
+def label_change(
+    name: str,
+    pairs: Iterable[Pair],
+    baseline: Columns,
+    candidate: Columns,
+    *,
+    confidence: float,
+    warning: str | None = None,
+) -> LabelChange | None:
+    """Where the labels of a column went; `None` if no case has one in both."""
+    moves: Counter[tuple[str, str]] = Counter()
+    changed: list[tuple[float, int]] = []
+    clusters: list[str | None] = []
+    for one, two in pairs:
+        before, after = baseline.labels(one, name), candidate.labels(two, name)
+        if before and after:
+            move = _usual(before), _usual(after)
+            moves[move] += 1
+            changed.append((float(move[0] != move[1]), 1))
+            clusters.append(one.cluster if one.cluster is not None else two.cluster)
+    if not moves:
+        return None
+    return LabelChange(
+        name=name,
+        cases=moves.total(),
+        moves=tuple(LabelMove(*labels, count) for labels, count in moves.most_common()),
+        changed=rate(changed, clusters=clusters_of(clusters), confidence=confidence),
+        warning=warning,
+    )
 
 
 def decided(change: Change, adjusted_p: float | None, *, confidence: float) -> Change:
@@ -438,3 +497,8 @@ def _spread(values: list[float], clusters: Clusters) -> float:
 
 def _means(cases: Cases) -> list[float]:
     return [fsum(case) / len(case) for case in cases]
+
+
+def _usual(labels: list[str]) -> str:
+    """The commonest label; of equally common ones the first given."""
+    return labels[0] if len(labels) == 1 else Counter(labels).most_common(1)[0][0]

@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias
 from calipers.data.record import ReportCase
 from calipers.data.result import Kind, kind_of
 
-from .cases import RunCase
+from .case_pairs import RunCase
 
 ColumnKey: TypeAlias = tuple[str, Kind]
 """The name of a column of results, and its kind."""
@@ -104,7 +104,7 @@ class Columns:
                     found[why] += 1
         return found
 
-    def silent(self, case: RunCase, key: ColumnKey) -> int:
+    def missing(self, case: RunCase, key: ColumnKey) -> int:
         """How many attempts at a case have no result in a column though nothing failed: it was skipped, or not given."""
         makers = self.by_key[key].evaluators
         return sum(
@@ -152,7 +152,7 @@ def passes(case: RunCase, *, lost: float = 0.0) -> list[float]:
 
 
 def lost_pass(record: Any) -> Lost | None:
-    """Why nobody knows whether an attempt would have passed; `None` if it did, or if an assertion did not hold."""
+    """Why it is not known whether an attempt would have passed; `None` if it did, or if an assertion did not hold."""
     if not isinstance(record, ReportCase):
         return "task"
     missed = any(result.value is False for result in record.results)

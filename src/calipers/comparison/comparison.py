@@ -1,7 +1,7 @@
 """Two or more reports side by side: what changed, and is it noise.
 
 Of two reports, the first is the baseline and the other the candidate; of more, every two are compared. Cases are paired by what they are (see
-`calipers.comparison.cases`); where no case is the same, the runs are compared as runs over different cases, which is valid and
+`calipers.comparison.case_pairs`); where no case is the same, the runs are compared as runs over different cases, which is valid and
 sees less.
 
 P-values are adjusted within four families, each over all pairs of runs together: the pass rate, which is the one question
@@ -25,15 +25,14 @@ from calipers.stats import Estimate
 from calipers.stats.p_values import benjamini_hochberg, holm
 from calipers.stats.sample import check_confidence
 
-from .asking import Answers, Asker
-from .cases import PairBy, Pairing, Record, cases_of, check_report, named_alike, pair_cases
-from .change import Change, Population, decided
+from .case_pairs import PairBy, Pairing, Record, cases_of, check_report, named_alike, pair_cases
+from .change import Change, LabelChange, Population, decided
 from .columns import Columns
 from .conclusion import Conclusion, conclude
+from .evaluator_changes import ChangedEvaluator, EvaluatorChanges, KnownEvaluators
 from .flips import Flip
-from .labels import LabelChange
-from .silence import unanswered
-from .yardstick import ChangedEvaluator, EvaluatorChanges, KnownEvaluators
+from .missing_results import unanswered
+from .questions import Answers, Questions
 
 FORMAT_VERSION = 1
 """The version of `to_dict`."""
@@ -81,7 +80,7 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
     reused: int = 0
     """Attempts that were taken over from earlier runs instead of being made."""
     in_flight: float | None = None
-    """Tasks that were under way at once, on average; `None` if nobody can tell, as of a run that took over attempts."""
+    """Tasks that were under way at once, on average; `None` if it is not known, as of a run that took over attempts."""
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
@@ -218,7 +217,7 @@ def compare_reports(
     """
     _check([baseline, candidate], confidence, correction, population, labels)
     _check_smallest(smallest, smallest_relative)
-    asker = Asker(
+    questions = Questions(
         confidence=confidence,
         evaluators=None if evaluators is None else frozenset(evaluators),
         smallest=smallest,
@@ -226,7 +225,7 @@ def compare_reports(
         lower_is_better=frozenset(lower_is_better),
         population=population,
     )
-    runs = _Runs([baseline, candidate], labels, asker, pair_by)
+    runs = _Runs([baseline, candidate], labels, questions, pair_by)
     return _settled([runs.compare(0, 1, changed_evaluators, correction)], correction)[0]
 
 
@@ -277,7 +276,7 @@ def compare_many(
         for one in range(1 if against_first else len(reports))
         for two in range(one + 1, len(reports))
     ]
-    asker = Asker(
+    questions = Questions(
         confidence=confidence,
         evaluators=None if evaluators is None else frozenset(evaluators),
         smallest=smallest,
@@ -286,7 +285,7 @@ def compare_many(
         population=population,
         at_once=len(places),
     )
-    runs = _Runs(reports, labels, asker, pair_by)
+    runs = _Runs(reports, labels, questions, pair_by)
     found: list[Comparison] = []
     for one, two in places:
         known = (None, None) if known_evaluators is None else (known_evaluators[one], known_evaluators[two])
@@ -295,18 +294,63 @@ def compare_many(
     return _settled(found, correction)
 
 
+class Rank(msgspec.Struct, frozen=True, kw_only=True):
+    """The places that a run may have, by its pass rate; 1 is the best."""
+
+    label: str
+    best: int
+    worst: int
+
+    @property
+    def text(self) -> str:
+        """`2`, or `1 to 3`."""
+        return str(self.best) if self.best == self.worst else f"{self.best} to {self.worst}"
+
+
+def ranks(comparisons: Sequence[Comparison]) -> list[Rank]:
+    """The places of all runs, the best first; empty unless every two of at least three were compared by their pass rates.
+
+    The intervals of all pairs hold together, so whatever follows from them holds at the same confidence: a run has at best the
+    place after all that are certainly better, and at worst the one before all that are certainly worse (Mogstad, Romano, Shaikh &
+    Wilhelm, "Inference for Ranks", 2024). Where two runs were not judged alike, neither is certainly better.
+
+    Args:
+        comparisons: from `compare_many`.
+    """
+    labels = list(
+        dict.fromkeys(side.label for each in comparisons for side in (each.baseline, each.candidate))
+    )
+    pairs = {frozenset((each.baseline.label, each.candidate.label)) for each in comparisons}
+    if len(labels) < 3 or 2 * len(pairs) != len(labels) * (len(labels) - 1):
+        return []
+    if any(each.pass_rate is None for each in comparisons):
+        return []
+    better, worse = dict.fromkeys(labels, 0), dict.fromkeys(labels, 0)
+    for each in comparisons:
+        one, two = each.baseline.label, each.candidate.label
+        change = each.pass_rate
+        if change is None or change.warning is not None or change.interval is None:
+            continue
+        if change.interval.low > 0:
+            better[one], worse[two] = better[one] + 1, worse[two] + 1
+        elif change.interval.high < 0:
+            better[two], worse[one] = better[two] + 1, worse[one] + 1
+    found = [Rank(label=label, best=1 + better[label], worst=len(labels) - worse[label]) for label in labels]
+    return sorted(found, key=lambda rank: (rank.best, rank.worst))
+
+
 class _Runs:
     """Reports that are compared with each other."""
 
     def __init__(
-        self, reports: Sequence[Report], labels: Sequence[str] | None, asker: Asker, pair_by: PairBy
+        self, reports: Sequence[Report], labels: Sequence[str] | None, questions: Questions, pair_by: PairBy
     ) -> None:
         self.reports = reports
         self.titles = _unique([report.name for report in reports] if labels is None else labels)
-        self.asker = asker
+        self.questions = questions
         self.pair_by: PairBy = pair_by
         self.sides = [Columns(cases_of(report)) for report in named_alike(reports)]
-        asker.check_names(self.sides)
+        questions.check_names(self.sides)
 
     def compare(
         self,
@@ -318,11 +362,11 @@ class _Runs:
         """The report in one place as the baseline of that in another; p-values are not adjusted yet."""
         first, second = self.sides[one], self.sides[two]
         pairs, pairing = pair_cases(first.cases, second.cases, by=self.pair_by)
-        if self.asker.population == "these-cases" and not pairs:
+        if self.questions.population == "these-cases" and not pairs:
             raise _nothing_in_common(self.titles[one], self.titles[two])
-        asked = self.asker.ask(first, second, pairs, changes)
+        asked = self.questions.ask(first, second, pairs, changes)
         comparison = _found(
-            self.asker,
+            self.questions,
             asked,
             pairing,
             _side(self.titles[one], self.reports[one], first),
@@ -358,17 +402,22 @@ def check_comparisons(comparisons: object) -> None:
 
 
 def _found(
-    asker: Asker, asked: Answers, pairing: Pairing, baseline: Side, candidate: Side, correction: Correction
+    questions: Questions,
+    asked: Answers,
+    pairing: Pairing,
+    baseline: Side,
+    candidate: Side,
+    correction: Correction,
 ) -> Comparison:
     """What was found, with p-values that are not adjusted yet."""
     return Comparison(
         baseline=baseline,
         candidate=candidate,
-        confidence=asker.confidence,
+        confidence=questions.confidence,
         correction=correction,
-        population=asker.population,
+        population=questions.population,
         paired=bool(pairing.pairs),
-        at_once=asker.at_once,
+        at_once=questions.at_once,
         pairing=pairing,
         conclusion=_concluded(asked, baseline, candidate),
         pass_rate=asked.pass_rate,

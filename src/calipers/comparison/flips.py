@@ -24,7 +24,7 @@ from calipers.data.jsonable import safe_repr
 from calipers.data.record import ReportCase
 from calipers.stats.difference import fisher_exact
 
-from .cases import RunCase
+from .case_pairs import RunCase
 
 NoiseBasis: TypeAlias = Literal["attempts", "other flips"]
 """Where the chance of noise comes from: the attempts at this case, or the flips the other way."""

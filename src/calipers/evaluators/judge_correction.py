@@ -6,7 +6,7 @@
 from dataclasses import dataclass
 from os import PathLike, fspath
 
-from calipers.comparison.cases import cases_of
+from calipers.comparison.case_pairs import cases_of
 from calipers.comparison.columns import Columns
 from calipers.errors import InvalidOptionError
 from calipers.gate.corrected import NotValid, agreement_of, corrected

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from math import fsum
 
-from calipers.comparison.cases import RunCase
+from calipers.comparison.case_pairs import RunCase
 from calipers.comparison.columns import ColumnKey, Columns
 
 from .claims import Claim

@@ -28,9 +28,9 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from calipers.comparison.cases import check_report
-from calipers.comparison.silence import unanswered
-from calipers.comparison.yardstick import EvaluatorChanges
+from calipers.comparison.case_pairs import check_report
+from calipers.comparison.evaluator_changes import EvaluatorChanges
+from calipers.comparison.missing_results import unanswered
 from calipers.errors import InvalidOptionError
 from calipers.report.report import Report
 
@@ -111,7 +111,7 @@ def judge_run(
         notes=(
             *_about(run, baseline, policy, sides, looked_often=looked_often),
             *_spent(policy, counted),
-            *_yardsticks(policy, baseline, changed_evaluators),
+            *_unknown_code(policy, baseline, changed_evaluators),
             *limits.notes,
         ),
     )
@@ -138,7 +138,7 @@ def _about(
     yield from _stopped(run, looked_often=looked_often)
 
 
-def _yardsticks(policy: Policy, baseline: Report | None, changed: object) -> Iterator[str]:
+def _unknown_code(policy: Policy, baseline: Report | None, changed: object) -> Iterator[str]:
     if baseline is not None and changed is None and any(rule.margin is not None for rule in policy.rules):
         yield (
             "whether the code of the evaluators is the same in both runs is not known: reports tell their names, arguments and "

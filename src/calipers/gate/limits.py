@@ -5,9 +5,9 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
-from calipers.comparison.cases import Pair, RunCase
+from calipers.comparison.case_pairs import Pair, RunCase
 from calipers.comparison.columns import ColumnKey, Columns, durations, metric, without_metric
-from calipers.comparison.yardstick import ChangedEvaluator
+from calipers.comparison.evaluator_changes import ChangedEvaluator
 from calipers.errors import InvalidOptionError
 from calipers.stats import stakes_for
 from calipers.stats.sequential import Stakes
@@ -117,11 +117,11 @@ class Limits:
         """Why the pass rate of the baseline is another yardstick; `None` if the same evaluators assert in both."""
         if not old.asserts:
             return "asserts nothing"
-        theirs, ours = self.sides.yardstick.lone_assertions()
+        theirs, ours = self.sides.evaluators.lone_assertions()
         if alone := [*theirs, *ours]:
             more = f" and {len(alone) - 3} more" if len(alone) > 3 else ""
             return f"was judged by other evaluators (only one of the runs has {', '.join(alone[:3])}{more})"
-        for name, how in self.sides.yardstick.differing_assertions().items():
+        for name, how in self.sides.evaluators.differing_assertions().items():
             return f"was judged by another {name!r} ({how})"
         return None
 
@@ -168,7 +168,7 @@ class Limits:
                     f"has other kinds of results: {', '.join(f'{each} ({kind})' for each, kind in found)}"
                 )
             else:
-                how = self.sides.yardstick.differing(key[0])
+                how = self.sides.evaluators.differing(key[0])
                 differs = None if how is None else f"was judged by another evaluator ({how})"
                 theirs = told_by_column(old, key)
         unit: Unit = "rate" if key[1] == "assertion" else "number"
@@ -316,12 +316,12 @@ class Limits:
         if differs is not None:
             way = (
                 "run the baseline's task again on the cases of this run, since they bring the evaluators"
-                if self.sides.yardstick.is_brought(name)
+                if self.sides.evaluators.is_brought(name)
                 else "judge the baseline again with the evaluators of this run: `calipers score BASELINE --evaluators ... --replace`"
             )
             yield _open(subject, rule, f"the baseline {differs}", way)
             return
-        self._left_out.update(dict.fromkeys(self.sides.yardstick.changed(name)))
+        self._left_out.update(dict.fromkeys(self.sides.evaluators.changed(name)))
         above = rules.better == "higher"
         worst = _worst(above=above)
         pairs = self.sides.alike(name)

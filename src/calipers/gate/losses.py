@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from calipers.comparison.cases import RunCase
+from calipers.comparison.case_pairs import RunCase
 from calipers.comparison.columns import Lost, lost_pass
 from calipers.data.record import ReportCaseFailure
 

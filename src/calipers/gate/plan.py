@@ -25,7 +25,7 @@ from typing import Literal
 
 import msgspec
 
-from calipers.comparison.cases import RunCase, cases_of, check_report, pair_cases
+from calipers.comparison.case_pairs import RunCase, cases_of, check_report, pair_cases
 from calipers.comparison.columns import ColumnKey, Columns, passes
 from calipers.errors import InvalidOptionError
 from calipers.gate.looks import confidence_at

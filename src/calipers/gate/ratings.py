@@ -16,9 +16,9 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
 
-from calipers.comparison.cases import Record, RunCase, cases_of, pair_cases
+from calipers.comparison.case_pairs import Record, RunCase, cases_of, pair_cases
 from calipers.comparison.columns import Columns
-from calipers.comparison.yardstick import Yardstick
+from calipers.comparison.evaluator_changes import ComparedEvaluators
 from calipers.data.jsonable import plain
 from calipers.data.record import ReportCase
 from calipers.errors import DatasetFileError, InvalidOptionError
@@ -310,9 +310,9 @@ def _how_it_differs(labelled: Columns, run: Columns, judge: str) -> str | None:
     that one case brings says nothing of another one, so a single case counts.
     """
     pairs, _ = pair_cases(labelled.cases, run.cases)
-    found = Yardstick.of(pairs)
-    if not found.has_told(judge):
-        found = Yardstick.of((), labelled.cases, run.cases)
+    found = ComparedEvaluators.of(pairs)
+    if not found.has_results(judge):
+        found = ComparedEvaluators.of((), labelled.cases, run.cases)
     both = (each for each in found.changed(judge) if each.baseline and each.candidate)
     return found.differing(judge) or next((f"on case {each.case!r}: {each}" for each in both), None)
 

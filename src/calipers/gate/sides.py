@@ -4,9 +4,9 @@ import copy
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
-from calipers.comparison.cases import Pair, Pairing, RunCase, cases_of, named_alike, pair_cases
+from calipers.comparison.case_pairs import Pair, Pairing, RunCase, cases_of, named_alike, pair_cases
 from calipers.comparison.columns import ColumnKey, Columns
-from calipers.comparison.yardstick import EvaluatorChanges, Yardstick
+from calipers.comparison.evaluator_changes import ComparedEvaluators, EvaluatorChanges
 from calipers.report.report import Report
 
 from .measure import Cases
@@ -50,7 +50,7 @@ class Sides:
             self.pairs, self.pairing = pair_cases(self.baseline.cases, self.run.cases)
         self._old_clusters = {case.name: old.cluster for old, case in self.pairs}
         self._changes = changes
-        self.yardstick = Yardstick.of(self.pairs, changes=changes)
+        self.evaluators = ComparedEvaluators.of(self.pairs, changes=changes)
 
     def tagged(self, tag: str) -> "Sides":
         """The part of both that has a tag; a case that both have has the tags of both."""
@@ -61,7 +61,7 @@ class Sides:
         if self.baseline is not None:
             cases = self.baseline.cases
             part.baseline = Columns(each for each in cases if tag in each.tags or each.name in old_names)
-        part.yardstick = Yardstick.of(part.pairs, changes=self._changes)
+        part.evaluators = ComparedEvaluators.of(part.pairs, changes=self._changes)
         return part
 
     def alone(self, values: Values) -> Alone:
@@ -71,7 +71,7 @@ class Sides:
 
     def alike(self, name: str | None) -> list[Pair]:
         """The cases of both that are judged by the same evaluators, as far as a name, or passing, goes."""
-        apart = {each.case for each in self.yardstick.changed(name)}
+        apart = {each.case for each in self.evaluators.changed(name)}
         return [pair for pair in self.pairs if pair[1].name not in apart] if apart else self.pairs
 
     def both(self, values: Values, before: Values, pairs: Sequence[Pair] | None = None) -> Both:

@@ -19,9 +19,9 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import Any, Literal, get_args
 
-from calipers.comparison.cases import RunCase, cases_of, check_report, pair_cases
+from calipers.comparison.case_pairs import RunCase, cases_of, check_report, pair_cases
 from calipers.comparison.columns import Columns, Lost, lost_by, passes
-from calipers.comparison.yardstick import Yardstick
+from calipers.comparison.evaluator_changes import ComparedEvaluators
 from calipers.data.case import Case
 from calipers.data.record import ReportCase, ReportCaseFailure
 from calipers.data.result import EvaluationResult, Kind, kind_of
@@ -83,7 +83,7 @@ class StopWhenDecided:
             check_report(baseline, "the baseline")
         _check(policy, baseline)
         self._old = None if baseline is None else Columns(cases_of(baseline))
-        self._yardstick = Yardstick()
+        self._evaluators = ComparedEvaluators()
         self._by_name: dict[str, RunCase] = {}
         self._by_content: defaultdict[tuple[bytes, ...], list[RunCase]] = defaultdict(list)
         """The cases of each content, the first one last."""
@@ -101,7 +101,7 @@ class StopWhenDecided:
             same.reverse()
         named = [*policy.evaluators.items(), *([(PASS_RATE, policy.pass_rate)] if policy.pass_rate else [])]
         self._subjects = [
-            _Subject(name, rules, policy, self._old, self._yardstick, is_pass_rate=rules is policy.pass_rate)
+            _Subject(name, rules, policy, self._old, self._evaluators, is_pass_rate=rules is policy.pass_rate)
             for name, rules in named
         ]
         self._agreements = Agreements(policy, read_run)
@@ -164,11 +164,11 @@ class StopWhenDecided:
         case = cases_of(Report(name="", cases=finished, failures=failed))[0]
         old = self._partner(case)
         if old is not None:
-            self._yardstick.add(old.attempts, case.attempts)
+            self._evaluators.add(old.attempts, case.attempts)
         columns = Columns([case])
         self._agreements.add(case)
         for subject in self._subjects:
-            apart = old is not None and self._yardstick.is_apart(case.name, subject.column)
+            apart = old is not None and self._evaluators.is_apart(case.name, subject.column)
             subject.add(case, columns, None if apart else old)
         why = self._missing(finished) or self._decision()
         self._decided = why is not None
@@ -231,7 +231,7 @@ class _Subject:
         rules: Rules,
         policy: Policy,
         old: Columns | None,
-        yardstick: Yardstick,
+        evaluators: ComparedEvaluators,
         *,
         is_pass_rate: bool,
     ) -> None:
@@ -246,7 +246,7 @@ class _Subject:
         self._silent = 0
         self._fell_silent = False
         self._undecidable = False
-        self._yardstick = yardstick
+        self._evaluators = evaluators
         self._old = old
         self._is_pass_rate = is_pass_rate
         self._key = None if is_pass_rate or old is None else column_of(old, name)
@@ -257,9 +257,7 @@ class _Subject:
             self._theirs = told_by_column(old, self._key)
         self._waiting: list[tuple[RunCase, RunCase | None]] = []
         self._kind: Kind | None = "assertion" if is_pass_rate else self._key and self._key[1]
-        self._evaluators = (
-            {name} if old is None or self._key is None else set(old.by_key[self._key].evaluators)
-        )
+        self._makers = {name} if old is None or self._key is None else set(old.by_key[self._key].evaluators)
         if rules.margin is not None and not is_pass_rate and self._key is None:
             raise InvalidOptionError(f"the baseline has no result of {name!r}, which the policy compares")
         self.bets: list[Bet] = []
@@ -296,7 +294,7 @@ class _Subject:
         """The limits that `judge_run` will be able to decide, too."""
         if self._undecidable:
             return []
-        is_same = self._change is None or self._yardstick.is_same(self.column)
+        is_same = self._change is None or self._evaluators.is_same(self.column)
         return self.bets if is_same else self._levels
 
     def is_sound(self, attempts: int) -> bool:
@@ -316,7 +314,7 @@ class _Subject:
     def add(self, case: RunCase, columns: Columns, old: RunCase | None) -> None:
         """Take in a case, its columns, and the same case of the baseline."""
         mine = [] if self._is_pass_rate else columns_of(columns, self.name)
-        self._evaluators.update(maker for key in mine for maker in columns.by_key[key].evaluators)
+        self._makers.update(maker for key in mine for maker in columns.by_key[key].evaluators)
         if self._kind is None and mine:
             self._kind = mine[0][1]
         self._undecidable = self._undecidable or any(kind != self._kind for _, kind in mine)
@@ -374,7 +372,7 @@ class _Subject:
     def _losses(self, case: RunCase) -> Counter[Lost]:
         """Attempts without a result, because the task or the evaluator did not finish."""
         missing = (record for record in case.attempts if self._result(record) is None)
-        return Counter(why for record in missing if (why := lost_by(record, self._evaluators)) is not None)
+        return Counter(why for record in missing if (why := lost_by(record, self._makers)) is not None)
 
     def _values(self, case: RunCase, lost: float) -> list[float]:
         """The numbers of a case; an assertion that was lost counts as what is given."""
@@ -385,7 +383,7 @@ class _Subject:
             value = self._result(record)
             if value is not None:
                 found.append(float(value))
-            elif self._kind == "assertion" and lost_by(record, self._evaluators) is not None:
+            elif self._kind == "assertion" and lost_by(record, self._makers) is not None:
                 found.append(lost)
         return found
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, TypeAlias
 
-from calipers.comparison.cases import Pair, RunCase
+from calipers.comparison.case_pairs import Pair, RunCase
 from calipers.comparison.columns import ColumnKey, Columns, passes
 
 from .losses import Losses, losses_of_passes
@@ -31,7 +31,7 @@ def told_by_column(columns: Columns, key: ColumnKey) -> Told:
     """What an evaluator says."""
     return Told(
         values=lambda lost: lambda case: columns.scores(case, key, lost=lost),
-        silent=lambda case: columns.silent(case, key),
+        silent=lambda case: columns.missing(case, key),
         lost=lambda cases: Losses.of(columns.lost(key, cases), cases),
     )
 

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, Unpack
 
 import msgspec
 
-from calipers.comparison.cases import RunCase, cases_of, pair_cases
+from calipers.comparison.case_pairs import RunCase, cases_of, pair_cases
 from calipers.data.record import name_results
 from calipers.errors import InconclusiveWarning, InvalidOptionError, StoreError
 from calipers.files.project import find_project

@@ -3,6 +3,7 @@
 Rounding never turns one claim into another: a rate that is not exactly 0 or 1 is never shown as 0 % or 100 %.
 """
 
+from collections.abc import Sequence
 from decimal import Decimal
 from math import floor, isfinite, log10
 
@@ -105,6 +106,12 @@ def seconds(value: float, *, micro: str = "µ") -> str:
 def plural(count: int, noun: str, plural_noun: str | None = None) -> str:
     """`1 case`, `1,200 cases`."""
     return f"{count:,} {noun if count == 1 else plural_noun or noun + 's'}"
+
+
+def first_few(items: Sequence[str], most: int = 3, *, between: str = ", ") -> str:
+    """`a, b, c and 2 more`."""
+    shown = between.join(items[:most])
+    return f"{shown} and {len(items) - most:,} more" if len(items) > most else shown
 
 
 def confidence_text(confidence: float) -> str:

@@ -39,7 +39,7 @@ from .run_report import (
 )
 
 if TYPE_CHECKING:
-    from calipers.comparison.yardstick import KnownEvaluators
+    from calipers.comparison.evaluator_changes import KnownEvaluators
     from calipers.gate.looks import Look
 
 Redact: TypeAlias = Callable[[Any], Any]
@@ -317,7 +317,7 @@ class Store(ABC):
         Raises:
             StoreError: there is no such run.
         """
-        from calipers.comparison.yardstick import KnownEvaluators
+        from calipers.comparison.evaluator_changes import KnownEvaluators
 
         info = self.run(run)
         shared = {one.name: one for one in info.evaluators if one.shared and not one.superseded}

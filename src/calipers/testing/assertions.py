@@ -8,7 +8,7 @@ which nothing was asserted and a run that ended early fail every one of them.
 from difflib import get_close_matches
 from typing import Literal, TypeVar, overload
 
-from calipers.comparison.cases import cases_of
+from calipers.comparison.case_pairs import cases_of
 from calipers.comparison.columns import Columns, passes
 from calipers.data.argument_checks import check_number, check_share, check_whole_number
 from calipers.data.context import InputsT, MetadataT, OutputT

@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from calipers import Case, Dataset
-from calipers.comparison.cases import find_case
+from calipers.comparison.case_pairs import find_case
 from calipers.errors import InvalidOptionError
 from calipers.evaluators import Contains, EqualsExpected
 from calipers.views.comparison.case import Sided, case_rows, print_case

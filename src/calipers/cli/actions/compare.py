@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from calipers.cli.exits import PASSED
 from calipers.cli.message import note, silence
 from calipers.cli.reports import NamedReport, is_file, named_reports
-from calipers.comparison.cases import PairBy, find_case
+from calipers.comparison.case_pairs import PairBy, find_case
 from calipers.comparison.comparison import Comparison, Correction, compare_many
 from calipers.errors import InvalidOptionError
 from calipers.views.comparison.case import Sided, print_case

@@ -7,8 +7,8 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from calipers.comparison.cases import Record, RunCase
-from calipers.comparison.yardstick import written
+from calipers.comparison.case_pairs import Record, RunCase
+from calipers.comparison.evaluator_changes import written
 from calipers.data.jsonable import plain
 from calipers.data.record import ReportCase
 from calipers.stats.number_text import number, seconds

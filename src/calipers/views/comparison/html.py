@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 
 from calipers.comparison.change import Change
-from calipers.comparison.comparison import Comparison, check_comparisons
+from calipers.comparison.comparison import Comparison, check_comparisons, ranks
 from calipers.comparison.flips import Flip
-from calipers.comparison.rank import ranks
 from calipers.stats.number_text import confidence_text, percent, plural
 from calipers.views.html.markup import Content, Markup, element, join
 from calipers.views.html.static_page import static_page

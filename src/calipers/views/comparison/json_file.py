@@ -10,8 +10,7 @@ from typing import Any
 import msgspec
 
 from calipers.comparison.change import Change
-from calipers.comparison.comparison import Comparison, check_comparisons
-from calipers.comparison.rank import ranks
+from calipers.comparison.comparison import Comparison, check_comparisons, ranks
 
 from .words import lead, sentence
 

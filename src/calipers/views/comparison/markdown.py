@@ -7,8 +7,7 @@ characters: readers of Markdown that show comments drop SVG.
 from collections.abc import Iterator, Sequence
 
 from calipers.comparison.change import Change
-from calipers.comparison.comparison import Comparison, check_comparisons
-from calipers.comparison.rank import ranks
+from calipers.comparison.comparison import Comparison, check_comparisons, ranks
 from calipers.stats.number_text import confidence_text, percent, plural
 from calipers.views.markdown import LIMIT, code, code_block
 from calipers.views.text import fit

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from calipers.comparison.change import Change
-from calipers.comparison.comparison import Comparison, check_comparisons
-from calipers.comparison.rank import ranks
+from calipers.comparison.comparison import Comparison, check_comparisons, ranks
 from calipers.errors import InvalidOptionError
 from calipers.stats.number_text import confidence_text, percent, plural
 from calipers.views.grid import Cell, Column, grid, headers_that_fit

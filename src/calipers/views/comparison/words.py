@@ -17,11 +17,10 @@ from math import floor, log10
 
 import msgspec
 
-from calipers.comparison.change import Change, Outcome
+from calipers.comparison.change import Change, LabelChange, Outcome
 from calipers.comparison.comparison import Comparison
 from calipers.comparison.conclusion import Comes, Conclusion
 from calipers.comparison.flips import Flip
-from calipers.comparison.labels import LabelChange
 from calipers.stats.number_text import confidence_text, number, percent, plural, rate_text, seconds
 from calipers.views.text import fit
 

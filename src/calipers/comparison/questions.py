@@ -1,4 +1,4 @@
-"""Which questions a comparison asks: the pass rate, every column, every measure, of what both runs have."""
+"""The questions that a comparison asks of two runs: the pass rate, every column and every measure that both have."""
 
 import re
 from collections import Counter
@@ -10,24 +10,26 @@ import msgspec
 
 from calipers.data.record import ReportCaseFailure
 from calipers.errors import InvalidOptionError
+from calipers.stats.number_text import plural
 
-from .cases import Pair, RunCase
+from .case_pairs import Pair, RunCase
 from .change import (
     Cases,
     Change,
     ChangeKind,
     Clusters,
     Direction,
+    LabelChange,
     Population,
     Question,
     change_of,
     clusters_of,
+    label_change,
 )
 from .columns import ColumnKey, Columns, durations, metric, passes
+from .evaluator_changes import ChangedEvaluator, ComparedEvaluators, EvaluatorChanges
 from .flips import Flip, flips_of, gave
-from .labels import LabelChange, label_change
-from .silence import silences, unrecorded
-from .yardstick import ChangedEvaluator, EvaluatorChanges, Yardstick
+from .missing_results import missing_results, unrecorded
 
 PASS_RATE = "pass rate"  # noqa: S105 - not a password
 """What the headline is called."""
@@ -69,13 +71,13 @@ class Runs(NamedTuple):
     baseline: Columns
     candidate: Columns
     pairs: Sequence[Pair]
-    yardstick: Yardstick
+    evaluators: ComparedEvaluators
     problems: list[str]
     """What could not be compared, as it is found."""
 
 
-class Asker(msgspec.Struct, frozen=True, kw_only=True):
-    """Asks the same of every two runs."""
+class Questions(msgspec.Struct, frozen=True, kw_only=True):
+    """What is asked of every two runs."""
 
     confidence: float
     evaluators: frozenset[str] | None
@@ -113,8 +115,8 @@ class Asker(msgspec.Struct, frozen=True, kw_only=True):
             pairs: the cases that are the same in both.
             changes: which evaluators are known to differ, with what differs.
         """
-        yardstick = Yardstick.of(pairs, baseline.cases, candidate.cases, changes=changes)
-        runs = Runs(baseline, candidate, pairs, yardstick, [])
+        evaluators = ComparedEvaluators.of(pairs, baseline.cases, candidate.cases, changes=changes)
+        runs = Runs(baseline, candidate, pairs, evaluators, [])
         candidate.adopt(baseline)
         baseline.adopt(candidate)
         wanted = [key for key in baseline.by_key if self._wants(key)]
@@ -124,7 +126,7 @@ class Asker(msgspec.Struct, frozen=True, kw_only=True):
         shared = [key for key in wanted if key in candidate.by_key]
         headline, slices = None, tuple[Change, ...]()
         if baseline.asserts and candidate.asserts and self.evaluators is None:
-            apart = _apart(yardstick, None)
+            apart = _apart(evaluators, None)
             headline = self._change(
                 runs,
                 PASS_RATE,
@@ -134,9 +136,11 @@ class Asker(msgspec.Struct, frozen=True, kw_only=True):
                 together=True,
                 warning=_headline_warning(runs),
             )
-            runs.problems.extend(silences("the pass rate", None, _alike(pairs, apart), baseline, candidate))
+            runs.problems.extend(
+                missing_results("the pass rate", None, _alike(pairs, apart), baseline, candidate)
+            )
             slices = self._slices(runs, apart)
-        runs.problems.extend(_silences(runs, shared))
+        runs.problems.extend(_missing_results(runs, shared))
         runs.problems.extend(unrecorded(pairs, baseline, candidate))
         return Answers(
             pass_rate=headline,
@@ -145,8 +149,8 @@ class Asker(msgspec.Struct, frozen=True, kw_only=True):
             evaluators=self._columns(runs, shared),
             measures=self._measures(runs),
             labels=self._labels(runs, shared),
-            baseline_only=_missing(wanted, candidate),
-            candidate_only=_missing([key for key in candidate.by_key if self._wants(key)], baseline),
+            baseline_only=_lone_columns(wanted, candidate),
+            candidate_only=_lone_columns([key for key in candidate.by_key if self._wants(key)], baseline),
             changed_evaluators=self._changed(runs, shared),
             problems=tuple(runs.problems),
         )
@@ -154,7 +158,7 @@ class Asker(msgspec.Struct, frozen=True, kw_only=True):
     def _flips(self, runs: Runs) -> tuple[Flip, ...]:
         """The cases that flipped, of those that are judged alike."""
         names = [None] if self.evaluators is None else sorted(self.evaluators)
-        apart = set[str]().union(*(_apart(runs.yardstick, name) for name in names))
+        apart = set[str]().union(*(_apart(runs.evaluators, name) for name in names))
         alike = _alike(runs.pairs, apart)
         found = flips_of(
             (
@@ -199,7 +203,7 @@ class Asker(msgspec.Struct, frozen=True, kw_only=True):
         names: list[str | None] = [*dict.fromkeys(name for name, _ in keys)]
         if self.evaluators is None:
             names.append(None)
-        found = dict.fromkeys(each for name in names for each in runs.yardstick.changed(name))
+        found = dict.fromkeys(each for name in names for each in runs.evaluators.changed(name))
         return tuple(sorted(found, key=lambda each: (each.case, each.name)))
 
     def _slices(self, runs: Runs, apart: Collection[str]) -> tuple[Change, ...]:
@@ -237,12 +241,12 @@ class Asker(msgspec.Struct, frozen=True, kw_only=True):
             lost = [side.lost(key)["evaluator"] for side in (runs.baseline, runs.candidate)]
             if kind == "score" and any(lost):
                 runs.problems.append(
-                    f"{name!r} did not finish on {lost[0]:,} attempt{'' if lost[0] == 1 else 's'} of the baseline and {lost[1]:,} of the "
+                    f"{name!r} did not finish on {plural(lost[0], 'attempt')} of the baseline and {lost[1]:,} of the "
                     "candidate, which have no score: the others may be the easy ones"
                 )
             better: Direction = "lower" if name in self.lower_is_better else "higher"
             worst = 1.0 if better == "lower" else 0.0
-            apart = _apart(runs.yardstick, name)
+            apart = _apart(runs.evaluators, name)
             change = self._change(
                 runs,
                 name,
@@ -297,7 +301,7 @@ class Asker(msgspec.Struct, frozen=True, kw_only=True):
         found = (
             label_change(
                 key[0],
-                _alike(runs.pairs, _apart(runs.yardstick, key[0])),
+                _alike(runs.pairs, _apart(runs.evaluators, key[0])),
                 runs.baseline,
                 runs.candidate,
                 confidence=self.confidence,
@@ -327,7 +331,7 @@ class Asker(msgspec.Struct, frozen=True, kw_only=True):
         alone = 1 - (1 - self.confidence) / self.at_once if together else self.confidence
         try:
             question = self._question(asked, name, kind, numbers, better=better, confidence=alone, **notes)
-            return _told_as(change_of(question), self.confidence)
+            return _at_confidence(change_of(question), self.confidence)
         except (ValueError, OverflowError) as error:
             runs.problems.append(f"{name!r} cannot be compared: {error}")
             return None
@@ -381,7 +385,7 @@ def _without_interval(change: LabelChange) -> LabelChange:
     return msgspec.structs.replace(change, changed=msgspec.structs.replace(change.changed, interval=None))
 
 
-def _told_as(change: Change | None, confidence: float) -> Change | None:
+def _at_confidence(change: Change | None, confidence: float) -> Change | None:
     """The change with the confidence that its interval has together with those of other pairs."""
     if change is None or change.interval is None:
         return change
@@ -419,16 +423,16 @@ def _mixed(keys: Sequence[ColumnKey]) -> list[str]:
     ]
 
 
-def _silences(runs: Runs, keys: Sequence[ColumnKey]) -> Iterator[str]:
-    """What only one run says of a case; of a name with several kinds of results, that alone is told."""
+def _missing_results(runs: Runs, keys: Sequence[ColumnKey]) -> Iterator[str]:
+    """The results that only one run has of a case; a name with several kinds of results has its own warning."""
     names = Counter(name for side in (runs.baseline, runs.candidate) for name, _ in set(side.by_key))
     for key in keys:
         if names[key[0]] == 2:  # one column in each run
-            alike = _alike(runs.pairs, _apart(runs.yardstick, key[0]))
-            yield from silences(repr(key[0]), key, alike, runs.baseline, runs.candidate)
+            alike = _alike(runs.pairs, _apart(runs.evaluators, key[0]))
+            yield from missing_results(repr(key[0]), key, alike, runs.baseline, runs.candidate)
 
 
-def _missing(keys: Sequence[ColumnKey], other: Columns) -> tuple[str, ...]:
+def _lone_columns(keys: Sequence[ColumnKey], other: Columns) -> tuple[str, ...]:
     """The columns that the other run lacks; with their kind, if it has another kind of that name."""
     names = {name for name, _ in other.by_key}
     return tuple(
@@ -443,9 +447,9 @@ def _numbers(side: Columns, numbers: Numbers) -> tuple[Cases, Clusters]:
     return [found for found, _ in known], clusters_of([cluster for _, cluster in known])
 
 
-def _apart(yardstick: Yardstick, name: str | None) -> set[str]:
+def _apart(evaluators: ComparedEvaluators, name: str | None) -> set[str]:
     """The cases that are left out of a column, or of the pass rate, since their evaluators differ."""
-    return {each.case for each in yardstick.changed(name)}
+    return {each.case for each in evaluators.changed(name)}
 
 
 def _alike(pairs: Sequence[Pair], apart: Collection[str]) -> Sequence[Pair]:
@@ -456,15 +460,15 @@ def _headline_warning(runs: Runs) -> str | None:
     """Why passing may not mean the same in both runs: other assertions, or other evaluators behind them."""
     parts = [
         f"{', '.join(names)} only in the {where}"
-        for names, where in zip(runs.yardstick.lone_assertions(), ("baseline", "candidate"), strict=True)
+        for names, where in zip(runs.evaluators.lone_assertions(), ("baseline", "candidate"), strict=True)
         if names
     ]
-    if other := runs.yardstick.differing_assertions():
+    if other := runs.evaluators.differing_assertions():
         parts.append(f"{', '.join(other)} not the same evaluator")
     return f"passing does not mean the same in both: {'; '.join(parts)}" if parts else None
 
 
 def _warning(runs: Runs, name: str) -> str | None:
     """Why a column may not mean the same in both runs."""
-    found = runs.yardstick.differing(name)
+    found = runs.evaluators.differing(name)
     return None if found is None else f"not the same evaluator: {found}"

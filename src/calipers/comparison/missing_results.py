@@ -1,7 +1,7 @@
-"""What a run does not say, as warnings: attempts that got no answer, and cases without a result though nothing failed.
+"""Results that a run lacks, as warnings: attempts that got no answer, and cases without a result though nothing failed.
 
 An evaluator that is skipped on the hard cases, or a cost that is recorded where it is small, changes what is compared and leaves
-no error behind. Of an evaluator that matters where the other run has its result, since what neither judges was never due. A metric
+no error behind. For an evaluator that matters where the other run has its result: what neither judges was never due. A metric
 belongs to every attempt that finished.
 
 An attempt that got no answer (`calipers.data.infrastructure`) counts as not passed, and says nothing of the answers.
@@ -11,13 +11,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from calipers.data.record import ReportCase
-from calipers.stats import Estimate
+from calipers.stats.estimate import Estimate
+from calipers.stats.number_text import first_few, plural
 
-from .cases import Pair, Record, RunCase
+from .case_pairs import Pair, Record, RunCase
 from .columns import ColumnKey, Columns, metric, without_metric
-
-_NAMED = 3
-"""Cases that a warning names."""
 
 
 def unanswered(count: int, answered: Estimate | None, attempts: int, *, whose: str = "") -> str:
@@ -36,7 +34,9 @@ def unanswered(count: int, answered: Estimate | None, attempts: int, *, whose: s
     )
 
 
-def silences(subject: str, key: ColumnKey | None, pairs: Sequence[Pair], *sides: Columns) -> Iterator[str]:
+def missing_results(
+    subject: str, key: ColumnKey | None, pairs: Sequence[Pair], *sides: Columns
+) -> Iterator[str]:
     """The cases that have the results of a column, or a pass or fail, in one of two runs only.
 
     Args:
@@ -45,18 +45,17 @@ def silences(subject: str, key: ColumnKey | None, pairs: Sequence[Pair], *sides:
         pairs: the cases of both runs.
         sides: the baseline and the candidate.
     """
-    baseline, candidate = (_silent(side, key) for side in sides)
+    baseline, candidate = (_missing(side, key) for side in sides)
     missing = {
-        "candidate": [two.name for one, two in pairs if candidate(two) and _tells(sides[0], one, key)],
-        "baseline": [two.name for one, two in pairs if baseline(one) and _tells(sides[1], two, key)],
+        "candidate": [two.name for one, two in pairs if candidate(two) and _has_results(sides[0], one, key)],
+        "baseline": [two.name for one, two in pairs if baseline(one) and _has_results(sides[1], two, key)],
     }
     for side, names in missing.items():
         if names:
             other = "baseline" if side == "candidate" else "candidate"
-            more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
             yield (
-                f"{subject} lacks results on {len(names):,} case{'' if len(names) == 1 else 's'} of the {side} that the {other} "
-                f"has, though nothing failed ({', '.join(map(repr, names[:_NAMED]))}{more}): the others may be the easy ones"
+                f"{subject} lacks results on {plural(len(names), 'case')} of the {side} that the {other} has, though nothing failed "
+                f"({first_few([*map(repr, names)])}): the others may be the easy ones"
             )
 
 
@@ -80,20 +79,20 @@ def unrecorded(pairs: Sequence[Pair], baseline: Columns, candidate: Columns) -> 
                 )
 
 
-def _silent(side: Columns, key: ColumnKey | None) -> Callable[[RunCase], int]:
+def _missing(side: Columns, key: ColumnKey | None) -> Callable[[RunCase], int]:
     """Counts the attempts at a case that have no result, though nothing failed."""
     if key is None:
         return lambda case: sum(record.passed is None for record in case.attempts)
-    return lambda case: side.silent(case, key) and side.silent(_finished(case), key)
+    return lambda case: side.missing(case, key) and side.missing(_finished(case), key)
 
 
 def _finished(case: RunCase) -> RunCase:
-    """A case without the attempts whose task failed: why these say nothing is told elsewhere."""
+    """A case without the attempts whose task failed: a warning of its own says why these have no result."""
     kept: list[Record] = [record for record in case.attempts if isinstance(record, ReportCase)]
     return replace(case, attempts=kept)
 
 
-def _tells(side: Columns, case: RunCase, key: ColumnKey | None) -> bool:
-    """Whether a case has results of all attempts, but for those that failed."""
-    without = 0 if key is None else side.lost(key, [case]).total() + side.silent(case, key)
-    return without < len(case.attempts) and not _silent(side, key)(case)
+def _has_results(side: Columns, case: RunCase, key: ColumnKey | None) -> bool:
+    """Whether every attempt at a case has a result, but for those that failed."""
+    without = 0 if key is None else side.lost(key, [case]).total() + side.missing(case, key)
+    return without < len(case.attempts) and not _missing(side, key)(case)

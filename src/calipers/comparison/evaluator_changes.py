@@ -1,8 +1,8 @@
 """Whether two runs were judged by the same evaluators, case by case.
 
-A case may bring evaluators of its own, so the evaluators of two runs are held against each other on each case that both
-have, and only where both gave a result. Where a task or an evaluator did not finish, it is not known what it would have said, and
-that is no other yardstick. Two runs without a common case are held against each other as a whole.
+A case may bring evaluators of its own, so the evaluators of two runs are compared on each case that both have, and only where
+both gave a result. Where a task or an evaluator did not finish, it is not known what it would have said, and that is no
+difference. Two runs without a common case are compared as a whole.
 
 A difference concerns the *whole run* if an evaluator differs that judges every case, or if no case is left that is judged alike.
 Otherwise it concerns the *cases* on which it was found: their results cannot be compared, those of the others can.
@@ -19,8 +19,9 @@ from calipers.data.jsonable import plain
 from calipers.data.record import ReportCase
 from calipers.data.result import EvaluatorSpec
 from calipers.identity.fingerprint import differences
+from calipers.stats.number_text import first_few
 
-from .cases import Pair, Record, RunCase
+from .case_pairs import Pair, Record, RunCase
 
 _Kind: TypeAlias = tuple[tuple[str, str, int, str | None, bool], ...]
 """The results of a record by name, evaluator, source (the same object in most of a run) and version, and which are assertions."""
@@ -131,21 +132,21 @@ def _changes(
     return found
 
 
-class Yardstick:
+class ComparedEvaluators:
     """What is known of the evaluators behind two runs; it may grow with them."""
 
     def __init__(self, changes: Mapping[str, str] | EvaluatorChanges | None = None) -> None:
-        """Nothing is held against each other yet.
+        """Nothing is compared yet.
 
         Args:
-            changes: what is known to differ beyond what reports tell: by name, or as a store knows it.
+            changes: what is known to differ beyond what reports show: by name, or as a store knows it.
         """
         self._changes = EvaluatorChanges.of(changes)
         self._baseline = _Side()
         self._candidate = _Side()
-        self._panels = 0
+        self._known_cases = 0
         """Cases whose evaluators are known in both runs."""
-        self._told: Counter[str] = Counter()
+        self._counts: Counter[str] = Counter()
         """How many cases have results of a name in both runs."""
         self._asserted: set[str] = set()
         """Cases that assert something in both runs."""
@@ -163,14 +164,14 @@ class Yardstick:
         candidate: Iterable[RunCase] = (),
         *,
         changes: Mapping[str, str] | EvaluatorChanges | None = None,
-    ) -> "Yardstick":
+    ) -> "ComparedEvaluators":
         """That of two runs: on the cases of both or, where there are none, on all."""
         found = cls(changes)
         for one, two in pairs:
             found.add(one.attempts, two.attempts)
         if not pairs:
             whole = [[record for case in side for record in case.attempts] for side in (baseline, candidate)]
-            found._hold("", whole[0], whole[1], {})
+            found._compare("", whole[0], whole[1], {})
         return found
 
     def add(self, baseline: Sequence[Record], candidate: Sequence[Record]) -> None:
@@ -178,11 +179,11 @@ class Yardstick:
         before, case = (each[0].source_case_name or each[0].name for each in (baseline, candidate))
         here = self._changes.at(before, case)
         self._brought.update(here)
-        shown = self._hold(case, baseline, candidate, here)
-        one, two = _panel(baseline), _panel(candidate)
+        shown = self._compare(case, baseline, candidate, here)
+        one, two = _evaluators_of(baseline), _evaluators_of(candidate)
         if one is None or two is None:
             return
-        self._panels += 1
+        self._known_cases += 1
         sides = ((self._baseline, one, two, shown[0]), (self._candidate, two, one, shown[1]))
         for side, mine, theirs, written in sides:
             side.present.update(mine)
@@ -196,21 +197,21 @@ class Yardstick:
     def is_same(self, name: str | None) -> bool:
         """Whether both runs have results of this name, or assertions, by evaluators that look the same.
 
-        Single cases that are judged otherwise do not count against it; `is_apart` tells them.
+        Single cases that are judged otherwise do not count against it; `is_apart` finds them.
         """
         if name is not None:
-            return name in self._told and self.differing(name) is None
+            return name in self._counts and self.differing(name) is None
         asserted = self._baseline.asserted.keys() & self._candidate.asserted.keys()
         return bool(asserted) and self.lone_assertions() == ([], []) and not self.differing_assertions()
 
-    def has_told(self, name: str) -> bool:
+    def has_results(self, name: str) -> bool:
         """Whether both runs gave results of this name on some case."""
-        return name in self._told
+        return name in self._counts
 
     def differing(self, name: str) -> str | None:
         """How the evaluators behind the results of a name differ in the whole run; `None` if they look the same."""
         found = self._apart.get(name, {})
-        if found and (len(found) == self._told[name] or self._is_shared(found)):
+        if found and (len(found) == self._counts[name] or self._is_shared(found)):
             return _words(found.values())
         makers = self._baseline.makers.get(name, set()) | self._candidate.makers.get(name, set())
         known = self._changes.everywhere
@@ -296,7 +297,7 @@ class Yardstick:
     def _is_own(self, evaluator: str) -> bool:
         """Whether an evaluator belongs to single cases in either run: not every case has it, or not the same one."""
         return evaluator in self._brought or any(
-            0 < side.present[evaluator] < self._panels or len(side.written.get(evaluator, ())) > 1
+            0 < side.present[evaluator] < self._known_cases or len(side.written.get(evaluator, ())) > 1
             for side in (self._baseline, self._candidate)
         )
 
@@ -347,13 +348,13 @@ class Yardstick:
 
     # ------------------------------------------------------------------ taking in
 
-    def _hold(
+    def _compare(
         self, case: str, baseline: Sequence[Record], candidate: Sequence[Record], changes: Mapping[str, str]
     ) -> "tuple[dict[str, set[str]], dict[str, set[str]]]":
-        """Hold the evaluators of two runs against each other; returns what each of them looks like, by name."""
-        before, after = self._take(self._baseline, baseline), self._take(self._candidate, candidate)
+        """Compare the evaluators of two runs; returns what each of them looks like, by name."""
+        before, after = self._read(self._baseline, baseline), self._read(self._candidate, candidate)
         names = before.shown.keys() & after.shown.keys()
-        self._told.update(names)
+        self._counts.update(names)
         alike = not changes and before.shown == after.shown
         for name in () if alike else names:
             one, two = before.shown[name], after.shown[name]
@@ -365,7 +366,7 @@ class Yardstick:
             self._asserted.add(case)
         return before.written, after.written
 
-    def _take(self, side: "_Side", attempts: Sequence[Record]) -> "_Taken":
+    def _read(self, side: "_Side", attempts: Sequence[Record]) -> "_CaseEvaluators":
         """The evaluators at one case, as they would be written."""
         whole = (
             len(attempts) == 1 and isinstance(attempts[0], ReportCase) and not attempts[0].evaluator_failures
@@ -374,7 +375,7 @@ class Yardstick:
         known = side.kinds.get(kind)
         if known is not None:
             return known
-        found = _Taken()
+        found = _CaseEvaluators()
         if whole and len(side.kinds) < _KINDS:
             side.kinds[kind] = found
         for record in attempts:
@@ -405,7 +406,7 @@ class Yardstick:
 
 
 def _kind(record: Record) -> "_Kind":
-    """What a record tells of its evaluators; most records of a run tell the same."""
+    """What a record shows of its evaluators; most records of a run show the same."""
     results = record.results if isinstance(record, ReportCase) else ()
     return tuple(
         (each.name, each.evaluator, id(each.source), each.evaluator_version, isinstance(each.value, bool))
@@ -414,7 +415,7 @@ def _kind(record: Record) -> "_Kind":
 
 
 @dataclass(slots=True)
-class _Taken:
+class _CaseEvaluators:
     """What one run says of one case."""
 
     shown: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
@@ -440,8 +441,8 @@ class _Side:
     """What one of the runs has said so far."""
 
     def __init__(self) -> None:
-        self.kinds: dict[_Kind, _Taken] = {}
-        """What single attempts told, by their kind."""
+        self.kinds: dict[_Kind, _CaseEvaluators] = {}
+        """What single attempts showed, by their kind."""
         self.asserted: dict[str, set[str]] = {}
         """The names of assertions, with the evaluators that made them."""
         self.makers: dict[str, set[str]] = {}
@@ -458,8 +459,8 @@ class _Side:
         """Evaluators that the other run does not have at a case, by name and case, as they would be written."""
 
 
-def _panel(attempts: Sequence[Record]) -> set[str] | None:
-    """The evaluators of a case, whether they judged or not; `None` if an attempt does not tell them."""
+def _evaluators_of(attempts: Sequence[Record]) -> set[str] | None:
+    """The evaluators of a case, whether they judged or not; `None` if an attempt does not name them."""
     found: set[str] = set()
     for record in attempts:
         if isinstance(record, ReportCase):
@@ -514,7 +515,4 @@ def _words(apart: Iterable[_Apart]) -> str:
 
 def some(shown: Sequence[str]) -> str:
     """A few evaluators, as they would be written."""
-    more = f" and {len(shown) - 3} more" if len(shown) > 3 else ""
-    return (
-        ", ".join(text if len(text) <= 200 else text[:199] + "…" for text in shown[:3]) or "nothing else"
-    ) + more
+    return first_few([text if len(text) <= 200 else text[:199] + "…" for text in shown]) or "nothing else"

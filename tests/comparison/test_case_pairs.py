@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calipers.comparison.cases import ChangedCase, cases_of, pair_cases
+from calipers.comparison.case_pairs import ChangedCase, cases_of, pair_cases
 from calipers.errors import InvalidOptionError
 from calipers.report.report import Report
 

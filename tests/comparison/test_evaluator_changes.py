@@ -1,12 +1,12 @@
 import pytest
 
-from calipers.comparison.yardstick import ChangedEvaluator, Yardstick
+from calipers.comparison.evaluator_changes import ChangedEvaluator, ComparedEvaluators
 from calipers.data.result import SkippedEvaluation
 
 
 def held(*pairs):
     """What is known after these attempts of both runs."""
-    found = Yardstick()
+    found = ComparedEvaluators()
     for one, two in pairs:
         found.add([one], [two])
     return found
@@ -76,7 +76,7 @@ def test_two_cases_that_swap_their_evaluators_are_not_judged_alike(attempt):
 
 
 @pytest.mark.parametrize("lost", [{"error": "ValueError"}, {"lost": ("rare",)}], ids=["task", "evaluator"])
-def test_what_was_lost_is_no_other_yardstick(attempt, lost):
+def test_what_was_lost_is_no_other_evaluator(attempt, lost):
     one, two = attempt("a", ok=True), attempt("b", rare=True)
     found = held((one, one), (two, attempt("b", rare=True, **lost)))
     assert found.lone_assertions() == ([], [])
@@ -105,6 +105,6 @@ def test_an_evaluator_that_is_gone_from_one_case_is_named_with_it(attempt):
 
 
 def test_without_a_common_case_all_are_held_against_all(attempt):
-    assert not Yardstick().is_same(None)
-    found = Yardstick.of([])
+    assert not ComparedEvaluators().is_same(None)
+    found = ComparedEvaluators.of([])
     assert (found.differing("ok"), found.lone_assertions()) == (None, ([], []))
