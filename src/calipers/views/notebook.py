@@ -126,7 +126,7 @@ def rollout_cell(rollout: Any) -> str:
         element("h1", "Rollout"),
         element("p", said, class_="facts"),
         element("p", _value(talk.opening)) if talk.opening else "",
-        _table(("Turn", talk.questions.capitalize(), "Done", talk.answerer.capitalize(), "Judged"), rows),
+        _table(("Turn", talk.asker.capitalize(), "Done", talk.answerer.capitalize(), "Judged"), rows),
         _more(len(talk.turns)),
         brand="Calipers rollout",
     )

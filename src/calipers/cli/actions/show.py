@@ -290,7 +290,7 @@ def _talk(talk: Transcript) -> Iterator[str]:
     for turn in talk.turns:
         branch = "" if turn.branch is None else f", conversation {turn.branch}"
         yield f"Turn {turn.number}{branch}"
-        yield from (f"  {line}" for line in _said(talk.questions, turn.asked))
+        yield from (f"  {line}" for line in _said(talk.asker, turn.asked))
         yield from (f"  {line}" for done in turn.done for line in _turn(done))
         yield from (f"  {line}" for line in _said(talk.answerer, turn.answered))
         yield from (f"  = {fact}" for fact in turn.facts)
