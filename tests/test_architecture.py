@@ -78,7 +78,7 @@ TYPING_ONLY = {
     ("calipers.data.case", "calipers.matching.match"),
     ("calipers.data.context", "calipers.spans"),
     ("calipers.run.dataset", "calipers.files.catalog"),
-    ("calipers.run.dataset", "calipers.files.format"),
+    ("calipers.run.dataset", "calipers.files.dataset_document"),
     ("calipers.run.dataset", "calipers.files.case_table"),
     ("calipers.run.dataset", "calipers.stores.store"),
     ("calipers.errors", "calipers.files.problem"),

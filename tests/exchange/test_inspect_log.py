@@ -2,14 +2,18 @@
 
 import copy
 import json
+import zipfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from calipers.data.result import EvalVerdict
+from calipers.data.trace import TurnType
 from calipers.errors import ReportFormatError
 from calipers.exchange import import_run
-from calipers.exchange.inspect_log import is_inspect_log, read_log
+from calipers.exchange.inspect_log import is_inspect_log, read_archive, read_inspect_trace, read_log, usage_of
+from calipers.views.jsonl import record_line
 
 DATA = Path(__file__).parents[1] / "samples" / "inspect_log.json"
 WRITTEN = json.loads(DATA.read_bytes())
@@ -211,3 +215,183 @@ def test_logs_are_told_from_other_documents():
     assert is_inspect_log(WRITTEN)
     assert not is_inspect_log({"eval": "x", "status": "y"})
     assert not is_inspect_log([WRITTEN])
+
+
+SAMPLE = SimpleNamespace(uuid="u", started_at=None)
+
+
+@pytest.fixture
+def trace():
+    return next(read_log(json.loads(DATA.read_bytes()), "it").attempts()).record.trace
+
+
+def trace_of(*messages, events=(), output=None):
+    return read_inspect_trace(messages, events, output or {}, "some-model", SAMPLE)
+
+
+def test_messages_are_turns_with_tokens_and_times_from_the_events(trace):
+    assert [turn.turn_type for turn in trace.turns] == [
+        TurnType.USER_MESSAGE,
+        TurnType.LLM_CALL,
+        TurnType.TOOL_CALL,
+        TurnType.LLM_CALL,
+    ]
+    assert (trace.input_text, trace.output_text, trace.model) == ("What is 1+1?", "2", "mockllm/model")
+    assert (trace.total_input_tokens, trace.total_output_tokens) == (20, 10)
+    (call,) = trace.tool_calls
+    assert (call.name, call.arguments, call.output, call.success) == ("add", {"x": 1, "y": 1}, "2", True)
+    assert call.latency_ms > 0
+    assert call.timestamp is not None
+
+
+def test_a_sample_is_the_same_trace_every_time():
+    first, second = (
+        next(read_log(json.loads(DATA.read_bytes()), "it").attempts()).record.trace for _ in range(2)
+    )
+    assert (first.trace_id, first.created_at) == (second.trace_id, second.created_at)
+    assert [turn.turn_id for turn in first.turns] == [turn.turn_id for turn in second.turns]
+
+
+def test_without_events_the_messages_are_enough():
+    trace = trace_of(
+        {"role": "system", "content": "be kind"},
+        {"role": "user", "content": [{"type": "text", "text": "hi"}, {"type": "image", "image": "…"}]},
+        {
+            "role": "assistant",
+            "content": "wait",
+            "tool_calls": [{"id": "1", "function": "f", "arguments": {}}],
+        },
+        {
+            "role": "tool",
+            "tool_call_id": "1",
+            "content": "",
+            "error": {"type": "timeout", "message": "too slow"},
+        },
+    )
+    assert trace.metadata == {"system": ["be kind"]}
+    assert trace.turns[0].content == "hi\n[image]"
+    assert trace.llm_calls[0].model == "some-model"
+    assert (trace.tool_calls[0].success, trace.tool_calls[0].error) == (False, "too slow")
+    assert not trace.tokens_measured
+
+
+def test_requests_of_scorers_are_not_the_agents():
+    event = {
+        "event": "model",
+        "output": {"choices": [{"message": {"id": "of-a-scorer"}}], "usage": {"input_tokens": 9}},
+    }
+    assert (
+        trace_of({"role": "assistant", "id": "mine", "content": "a"}, events=[event]).total_input_tokens == 0
+    )
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {},
+        {"role": "assistant", "content": None, "tool_calls": "no"},
+        {
+            "role": "assistant",
+            "content": 3,
+            "tool_calls": [None, {}, {"function": 5}, {"function": "f", "arguments": []}],
+        },
+        {"role": "tool", "content": "answer to nobody"},
+        {"role": "alien", "content": "?"},
+    ],
+    ids=["empty", "no calls", "odd calls", "lost answer", "unknown role"],
+)
+def test_odd_messages_do_not_break_a_trace(message):
+    assert trace_of({"role": "user", "content": "hi"}, message).input_text == "hi"
+
+
+def test_no_messages_no_trace():
+    assert trace_of() is None
+
+
+@pytest.mark.parametrize(
+    ("usages", "expected"),
+    [
+        ([], {}),
+        ([{"input_tokens": 1, "output_tokens": 0}, {"input_tokens": 2}], {"input_tokens": 3}),
+        ([{"input_tokens": None, "total_tokens": "many"}], {}),
+    ],
+)
+def test_tokens_that_nobody_counted_are_left_out(usages, expected):
+    assert usage_of(usages) == expected
+
+
+ARCHIVES = Path(__file__).parents[1] / "samples"
+LOG = json.loads((ARCHIVES / "inspect_log.json").read_bytes())
+
+
+def archive(path, *, compression=zipfile.ZIP_DEFLATED, header="header.json", **changes):
+    """The same log as an archive of another kind."""
+    with zipfile.ZipFile(path, "w", compression) as file:
+        if header:
+            file.writestr(header, json.dumps({k: v for k, v in LOG.items() if k != "samples"} | changes))
+        for sample in reversed(LOG["samples"]):
+            file.writestr(f"samples/{sample['id']}_epoch_{sample['epoch']}.json", json.dumps(sample))
+    return path
+
+
+def lines_of(found):
+    return [record_line(attempt.record) for attempt in found.attempts()]
+
+
+def test_both_formats_of_a_log_are_one_run(store):
+    first = import_run(ARCHIVES / "inspect_log.eval", store)
+    second = import_run(ARCHIVES / "inspect_log.json", store)
+    assert (first.is_new, second.is_new) == (True, False)
+
+
+@pytest.mark.parametrize("compression", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA])
+def test_samples_are_read_however_they_are_compressed_and_ordered(tmp_path, compression):
+    path = archive(tmp_path / "log.eval", compression=compression)
+    assert lines_of(read_archive(path)) == lines_of(read_archive(ARCHIVES / "inspect_log.eval"))
+
+
+def test_a_log_whose_run_was_killed_is_read_by_its_journal(store, tmp_path):
+    path = archive(tmp_path / "log.eval", header="_journal/start.json", status="started")
+    run = import_run(path, store).run
+    assert (run.attempts, run.status) == (4, "interrupted")
+    assert str(store.report(run.id).incomplete) == "the log has the status 'started'"
+
+
+def test_a_damaged_sample_is_told_by_its_name(store, tmp_path):
+    data = bytearray((ARCHIVES / "inspect_log.eval").read_bytes())
+    with zipfile.ZipFile(ARCHIVES / "inspect_log.eval") as file:
+        info = file.getinfo("samples/one_epoch_1.json")
+    middle = info.header_offset + 30 + len(info.filename) + info.compress_size // 2
+    data[middle] ^= 0xFF
+    (tmp_path / "bad.eval").write_bytes(data)
+    with pytest.raises(ReportFormatError, match=r"samples/one_epoch_1\.json in .* is damaged"):
+        import_run(tmp_path / "bad.eval", store)
+    assert store.runs() == []
+
+
+def test_an_archive_that_was_cut_is_told(store, tmp_path):
+    (tmp_path / "cut.eval").write_bytes((ARCHIVES / "inspect_log.eval").read_bytes()[:-200])
+    with pytest.raises(ReportFormatError, match="damaged archive"):
+        import_run(tmp_path / "cut.eval", store)
+
+
+@pytest.mark.parametrize(
+    ("files", "says"),
+    [
+        ({"a.txt": "x"}, r"no log of Inspect AI: it has no header\.json, but \['a\.txt'\]"),
+        ({"header.json": "{"}, r"header\.json in .* is not JSON"),
+        ({"header.json": "[]", "samples/a_epoch_1.json": "{}"}, "is damaged"),
+        ({"header.json": json.dumps({"eval": {"task": "t"}})}, "has no samples"),
+        (
+            {"header.json": json.dumps({"eval": {"task": "t"}}), "samples/a/b_epoch_x.json": "nonsense"},
+            r"samples/a/b_epoch_x\.json in .* is not JSON",
+        ),
+    ],
+    ids=["no log", "no JSON", "no object", "no samples", "no sample"],
+)
+def test_what_is_no_log_is_refused_with_the_place(store, tmp_path, files, says):
+    with zipfile.ZipFile(tmp_path / "file.eval", "w") as file:
+        for name, content in files.items():
+            file.writestr(name, content)
+    with pytest.raises(ReportFormatError, match=says):
+        import_run(tmp_path / "file.eval", store)

@@ -1,11 +1,13 @@
 import json
+from pathlib import Path
 
 import pytest
 
 from calipers import Case
+from calipers.errors import InvalidOptionError
 from calipers.evaluators import Contains, EqualsExpected, MaxDuration, ROCEvaluator
 from calipers.files import check_file, load_dataset
-from calipers.files.dataset_document import MOST_YAML
+from calipers.files.dataset_document import MOST_YAML, format_of
 
 YAML = """\
 # yaml-language-server: $schema=./capitals_schema.json
@@ -239,3 +241,28 @@ def test_yaml_that_would_take_gigabytes_of_memory_is_refused_with_the_way_out(tm
     small = path.with_name("small.yaml")
     small.write_text("cases:\n- inputs: 1\n")
     assert check_file(small) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "form"),
+    [
+        ("a.yaml", "yaml"),
+        ("a.YML", "yaml"),
+        ("a.b.json", "json"),
+        ("a.jsonl", "jsonl"),
+        ("a.csv", "csv"),
+        ("a.parquet", "parquet"),
+    ],
+)
+def test_the_suffix_tells_the_format(name, form):
+    assert format_of(Path(name)) == form
+    assert format_of(Path("data.txt"), form) == form
+
+
+def test_what_names_no_format_is_an_error_with_the_way_out():
+    with pytest.raises(
+        InvalidOptionError, match=r"'data\.txt' does not tell its format: end it with \.yaml, .*format="
+    ):
+        format_of(Path("data.txt"))
+    with pytest.raises(InvalidOptionError, match=r"format must be one of yaml, json, .* got 'xml'"):
+        format_of(Path("a.yaml"), "xml")

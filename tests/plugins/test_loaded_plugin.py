@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import pytest
 
+from calipers.errors import PluginError
 from calipers.evaluators import Evaluator
 from calipers.plugins import (
     AdapterPlugin,
@@ -15,6 +16,7 @@ from calipers.plugins import (
     StorePlugin,
     ViewPlugin,
 )
+from calipers.plugins.loaded_plugin import satisfies
 
 OURS = sys.modules["calipers"].__version__
 
@@ -219,3 +221,40 @@ def test_a_file_that_is_both_installed_and_in_a_folder_is_one_plugin(install):
     manager = PluginManager()
     manager.load_plugins(directories=[site])
     assert (names(manager), manager.failures) == (["a"], [])
+
+
+@pytest.mark.parametrize(
+    ("version", "requirement", "holds"),
+    [
+        ("0.1.0", ">=0.1", True),
+        ("0.1.0", " >= 0.1 , < 2 ", True),
+        ("0.1.0", ">=0.2", False),
+        ("0.1.0", "==0.1.*", True),
+        ("0.1.0", "~=0.1", True),
+        ("1.2.3", "~=1.2.0", True),
+        ("1.0.post1", ">1.0", False),
+        ("1.0.post1", ">=1.0", True),
+        ("1.0.post1", "==1.0", False),
+        ("1.0.post1", "~=1.0", True),
+        ("1.0.post2", ">1.0.post1", True),
+        ("1.0.post1", "<1.0.1", True),
+        ("1.0.post1.dev1", "<1.0.post1", False),
+        ("1.0", "<1.0.post1", True),
+        ("1.0rc1", "<1.0", False),
+        ("1.0rc1", "<1.0rc2", True),
+        ("1.0rc1", ">=0.9", True),
+        ("1.0.dev1", "<1.0a1", True),
+    ],
+)
+def test_a_requirement_means_what_it_means_to_the_tools_of_python(version, requirement, holds):
+    assert satisfies(version, requirement) is holds
+
+
+@pytest.mark.parametrize(
+    "requirement",
+    ["0.1", "", ",", ">=1.0,=2", ">=one", ">=1.*", "~=1", pytest.param("1.0", id="no operator")],
+)
+def test_a_requirement_that_cannot_be_read_is_refused(requirement):
+    with pytest.raises(PluginError) as refused:
+        satisfies("0.1.0", requirement)
+    assert str(refused.value).startswith(f"{requirement!r} is not a version requirement: write an operator")

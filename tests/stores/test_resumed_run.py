@@ -164,7 +164,7 @@ def test_an_owner_that_was_taken_for_dead_does_not_write_beside_its_successor(me
         session.run("UPDATE runs SET heartbeat = NULL WHERE id = ?", (run,))
     others = dataset(["first", "b", "c", "d"])
     others.evaluate_sync(Gate(), store=memory_store, resume=run, progress=False)
-    assert "was taken over by another process" in stalled()
+    assert "was taken over by another process" in str(stalled())
     assert stored(memory_store) == [("0", "first"), ("1", "b"), ("2", "c"), ("3", "d")]
     assert memory_store.run(run).status == "finished"
 

@@ -3,9 +3,8 @@
 import jsonschema_rs
 import pytest
 
-from calipers.files.voice_file import EVALUATORS, KEYS, PROMPT_KEYS
+from calipers.files.voice_file import EVALUATORS, KEYS, PROMPT_KEYS, voice_schema
 from calipers.files.voice_parts import AGENTS, SYNTHESIZERS
-from calipers.files.voice_schema import voice_schema
 from calipers.voice.perturbations import KINDS
 
 SCHEMA = voice_schema()

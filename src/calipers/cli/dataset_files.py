@@ -15,8 +15,7 @@ from calipers.cli.address import load_object, make_importable
 from calipers.cli.message import problem_lines
 from calipers.errors import DatasetFileError, InvalidOptionError
 from calipers.files import Problem, check_file, dataset_schema, load_dataset
-from calipers.files.dataset_document import read_data
-from calipers.files.format import DOCUMENTS, format_of
+from calipers.files.dataset_document import DOCUMENTS, format_of, read_data
 from calipers.files.problem import Problems
 from calipers.files.value_type import type_arguments
 from calipers.plugins import PluginManager

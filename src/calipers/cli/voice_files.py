@@ -8,8 +8,7 @@ from calipers.cli.address import load_object, make_importable
 from calipers.cli.dataset_files import in_options, with_options
 from calipers.cli.message import no_file
 from calipers.files import Problem
-from calipers.files.voice_file import VoiceFile, check_voice_file, load_voice_file
-from calipers.files.voice_schema import voice_schema
+from calipers.files.voice_file import VoiceFile, check_voice_file, load_voice_file, voice_schema
 from calipers.plugins import PluginManager
 
 

@@ -1,4 +1,4 @@
-"""Logs of Inspect AI: the run, its samples, and what scorers said.
+"""Logs of Inspect AI: the run, its samples, and the scores.
 
 | there | here |
 |---|---|
@@ -8,25 +8,29 @@
 | a score of `C`, `I`, `P` or `N` | an assertion with a verdict: only `C`, correct, holds; `P` has the score 0.5 |
 | a score that is a number, a flag, another text | a score, an assertion, a label |
 | a score of several values | a result for each, called `scorer.key` |
-| a score of NaN, or none where the log names a scorer | a judgement that was skipped |
-| messages, with the usage and times of the events | the trace; see `inspect_trace` |
+| a score of NaN, or none where the log names a scorer | a skipped evaluation |
+| messages, with the usage and times of the events | the trace |
 | `working_time`, `total_time` | `task_duration`, `total_duration` |
 
 What has no place is kept in the metadata of the run or the case under `inspect_ai`. Events are left out, with a note: they
 are most of a log, and repeat what the messages say.
 
-A log is a JSON file, or an `.eval` file: a ZIP archive with a file for each sample, which are read one at a time. The log of a
-run that was killed has no `header.json`; its `_journal/start.json` is read instead. Recent logs are compressed with
-Zstandard, which needs the extra `parquet`: pyarrow can read it, and the `zipfile` of Python up to 3.13 cannot.
+In a trace, a user's message is a turn, an assistant's message is a request to a model, and each tool it calls is a tool call.
+Events add tokens and times, found by the ids of messages and calls. A request that is in no message, such as a scorer's, is
+not part of the trace. System messages are in the trace's metadata.
+
+A log is a JSON file, or an `.eval` file: a ZIP archive with a file for each sample. The log of a run that was killed has no
+`header.json`; its `_journal/start.json` is read instead. Recent logs are compressed with Zstandard, which needs the extra
+`parquet`: pyarrow can read it, and the `zipfile` of Python up to 3.13 cannot.
 """
 
 import ast
 import re
 import zlib
-from collections.abc import Callable, Iterator, Mapping
-from datetime import datetime
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Any, Final, Protocol
 from zipfile import BadZipFile, ZipFile, ZipInfo
 
 import msgspec
@@ -35,13 +39,13 @@ from calipers.data.jsonable import plain
 from calipers.data.record import ReportCase, ReportCaseFailure, hide_secrets
 from calipers.data.redaction import masked
 from calipers.data.result import EvaluationResult, EvaluatorSpec, EvalVerdict, SkippedEvaluation
+from calipers.data.trace import LLMCall, ToolCall, Trace, Turn, TurnType
 from calipers.errors import InvalidTraceError, ReportFormatError
 from calipers.report.report import Incomplete, Report
 from calipers.stores.packing import Record
 from calipers.stores.run_info import GitState, RunInfo, Status
 
 from .found_run import FoundAttempt, FoundRun, damaged, is_no_score, is_time, read_document
-from .inspect_trace import read_inspect_trace, usage_of
 from .tables import load_arrow
 
 _KEPT: Final = "inspect_ai"
@@ -281,8 +285,10 @@ def _attempt(data: Any, place: str, header: _Header, epochs: int, found: FoundRu
         "metadata": metadata or None,
         "expected_output": sample.target or None,
         "has_expected_output": bool(sample.target),
-        "task_duration": _time(sample.working_time if sample.working_time is not None else sample.total_time),
-        "total_duration": _time(sample.total_time),
+        "task_duration": _duration(
+            sample.working_time if sample.working_time is not None else sample.total_time
+        ),
+        "total_duration": _duration(sample.total_time),
         "trace": trace,
     }
     if sample.error is not None:
@@ -334,7 +340,7 @@ def _attached(value: Any, attachments: Mapping[str, str]) -> Any:
     return value
 
 
-def _time(seconds: float | None) -> float:
+def _duration(seconds: float | None) -> float:
     return seconds if seconds is not None and is_time(seconds) else 0.0
 
 
@@ -443,9 +449,9 @@ def read_archive(path: Path) -> FoundRun:
             raise ReportFormatError(
                 f"{what} is an archive and no log of Inspect AI: it has no header.json, but {list(files)!r:.100}"
             )
-        header = read_document(_content(archive, files[place], what), f"{place} in {what}")
+        header = read_document(_file_content(archive, files[place], what), f"{place} in {what}")
         if isinstance(header, dict) and "reductions.json" in files:
-            reductions = _content(archive, files["reductions.json"], what)
+            reductions = _file_content(archive, files["reductions.json"], what)
             header["reductions"] = read_document(reductions, f"reductions.json in {what}")
     names = [name for name in files if name.startswith("samples/") and name.endswith(".json")]
     if not names:
@@ -459,7 +465,7 @@ def _samples(path: Path, names: list[str]) -> Iterator[tuple[str, Any]]:
     with _opened(path) as archive:
         for name in names:
             place = f"{name} in {what}"
-            yield place, read_document(_content(archive, archive.getinfo(name), what), place)
+            yield place, read_document(_file_content(archive, archive.getinfo(name), what), place)
 
 
 def _opened(path: Path) -> ZipFile:
@@ -471,7 +477,7 @@ def _opened(path: Path) -> ZipFile:
         ) from error
 
 
-def _content(archive: ZipFile, info: ZipInfo, what: str) -> bytes:
+def _file_content(archive: ZipFile, info: ZipInfo, what: str) -> bytes:
     try:
         if info.compress_type != _ZSTANDARD:
             return archive.read(info)
@@ -499,3 +505,148 @@ def _unpacked(archive: ZipFile, info: ZipInfo) -> bytes:
         # One byte more than it should have: a file that is larger than it says is not read to its end.
         content: bytes = stream.read(info.file_size + 1)
     return content
+
+
+# ---------------------------------------------------------------------- traces
+
+
+_USAGE = ("input_tokens", "output_tokens", "total_tokens")
+_BEGINNING = datetime.fromtimestamp(0, UTC)
+
+
+class Identified(Protocol):
+    """What of a sample tells it from others."""
+
+    uuid: str | None
+    started_at: str | None
+
+
+def read_inspect_trace(
+    messages: Sequence[Mapping[str, Any]],
+    events: Sequence[Mapping[str, Any]],
+    output: Mapping[str, Any],
+    model: str,
+    sample: Identified,
+) -> Trace | None:
+    """The trace of a sample; `None` if it has no messages.
+
+    Args:
+        messages: of the sample, in order.
+        events: of the sample.
+        output: what the model said last.
+        model: that the log names, for messages that name none.
+        sample: whose id and time the trace gets: read twice, it is the same.
+    """
+    if not messages:
+        return None
+    requests, calls = dict(_requests(events)), dict(_calls(events))
+    turns: list[Turn] = []
+    answers = {each.get("tool_call_id"): each for each in messages if each.get("role") == "tool"}
+    for number, message in enumerate(messages):
+        place = str(message.get("id") or number)
+        if message.get("role") == "user":
+            turns.append(Turn(turn_type=TurnType.USER_MESSAGE, content=_content(message), turn_id=place))
+        elif message.get("role") == "assistant":
+            call = _llm_call(message, requests.get(place, {}), model)
+            turns.append(Turn(llm_call=call, turn_id=place, timestamp=call.timestamp))
+            for index, asked in enumerate(_objects(message.get("tool_calls"))):
+                name = asked.get("function")
+                if isinstance(name, str) and name:
+                    key = asked.get("id")
+                    used = _tool_call(name, asked, answers.get(key, {}), calls.get(str(key), {}))
+                    turns.append(Turn(tool_call=used, turn_id=f"{place}.{index}", timestamp=used.timestamp))
+    system = [_content(message) for message in messages if message.get("role") == "system"]
+    said = output.get("completion")
+    return Trace(
+        input_text=next((turn.content for turn in turns if turn.turn_type is TurnType.USER_MESSAGE), ""),
+        output_text=said if isinstance(said, str) else "",
+        turns=turns,
+        metadata={"system": system} if system else {},
+        records_calls=True,  # the messages of a log have every call that the model asked for
+        trace_id=sample.uuid or "unknown",
+        created_at=_time(sample.started_at) or _BEGINNING,
+    )
+
+
+def usage_of(usages: Iterable[Mapping[str, Any]]) -> dict[str, int | float]:
+    """The tokens of all models together; what nobody counted is left out."""
+    found: dict[str, int | float] = {}
+    for usage in usages:
+        for name in _USAGE:
+            if _count(usage.get(name)):
+                found[name] = found.get(name, 0) + _count(usage.get(name))
+    return found
+
+
+def _requests(events: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Requests to models, by the id of the message that came of them."""
+    for event in events:
+        if event.get("event") == "model":
+            for choice in _objects(_object(event.get("output")).get("choices")):
+                yield str(_object(choice.get("message")).get("id")), event
+
+
+def _calls(events: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Calls of tools, by their ids."""
+    return ((str(event.get("id")), event) for event in events if event.get("event") == "tool")
+
+
+def _llm_call(message: Mapping[str, Any], event: Mapping[str, Any], model: str) -> LLMCall:
+    usage = _object(_object(event.get("output")).get("usage"))
+    named = message.get("model")
+    return LLMCall(
+        model=named if isinstance(named, str) else model,
+        input_tokens=_count(usage.get("input_tokens")),
+        output_tokens=_count(usage.get("output_tokens")),
+        output_text=_content(message),
+        latency_ms=_milliseconds(event.get("working_time")),
+        timestamp=_time(event.get("timestamp")),
+    )
+
+
+def _tool_call(
+    name: str, asked: Mapping[str, Any], answer: Mapping[str, Any], event: Mapping[str, Any]
+) -> ToolCall:
+    arguments, error = asked.get("arguments"), answer.get("error") or event.get("error")
+    key = asked.get("id")
+    return ToolCall(
+        name,
+        arguments if isinstance(arguments, Mapping) else {},
+        output=_content(answer) if answer else event.get("result"),
+        error=None if error is None else str(_object(error).get("message", error)),
+        latency_ms=_milliseconds(event.get("working_time")),
+        call_id=key if isinstance(key, str) else None,
+        timestamp=_time(event.get("timestamp")),
+    )
+
+
+def _content(message: Mapping[str, Any]) -> str:
+    """The text of a message; what is not text is named in brackets."""
+    content = message.get("content", "")
+    if isinstance(content, str):
+        return content
+    parts = _objects(content)
+    return "\n".join(str(part["text"]) if "text" in part else f"[{part.get('type')}]" for part in parts)
+
+
+def _object(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _objects(value: Any) -> list[Mapping[str, Any]]:
+    return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []
+
+
+def _count(value: Any) -> int:
+    return value if type(value) is int and value > 0 else 0
+
+
+def _milliseconds(seconds: Any) -> float | None:
+    return seconds * 1000 if isinstance(seconds, int | float) and 0 <= seconds < 1e12 else None
+
+
+def _time(value: Any) -> datetime | None:
+    try:
+        return datetime.fromisoformat(value)
+    except (TypeError, ValueError):
+        return None

@@ -1,5 +1,5 @@
 from calipers.files.case_table import JSONColumn as JSONColumn
-from calipers.files.format import Format as Format
+from calipers.files.dataset_document import Format as Format
 from calipers.files.load import check_file as check_file
 from calipers.files.load import load_dataset as load_dataset
 from calipers.files.problem import Problem as Problem

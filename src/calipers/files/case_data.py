@@ -14,9 +14,8 @@ from calipers.matching.match import as_expected_calls
 from calipers.matching.matcher_data import calls_data
 
 from .catalog import Catalog, write_evaluator
-from .plain_data import check_plain, same
 from .problem import Problems, Steps, shorten, suggest
-from .value_type import CaseTypes, ValueType
+from .value_type import CaseTypes, ValueType, check_plain, same
 
 KEYS = (
     *("name", "inputs", "expected_output", "expected_tool_calls", "metadata", "evaluators"),

@@ -25,9 +25,8 @@ from calipers.errors import InvalidOptionError
 from .case_data import CaseReader, read_calls, written_calls
 from .catalog import Catalog
 from .json_reader import parse_json
-from .plain_data import same
 from .problem import ABSENT, Problems, Steps, shorten, suggest
-from .value_type import CaseTypes, ValueType
+from .value_type import CaseTypes, ValueType, same
 
 FIELDS = (
     *("name", "inputs", "expected_output", "expected_tool_calls", "metadata"),

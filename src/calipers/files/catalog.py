@@ -22,10 +22,18 @@ from calipers.errors import InvalidOptionError
 from calipers.plugins.evaluator_factory import EvaluatorFactory, name_of
 from calipers.report.report_evaluator import ReportEvaluator, as_report_evaluator
 
-from .named_objects import import_allowed, read_arguments, read_spec
-from .parameters import Parameter, holds_evaluators, nested_in, parameters_of, read_nested
-from .plain_data import check_plain
+from .named_objects import (
+    Parameter,
+    holds_evaluators,
+    import_allowed,
+    nested_in,
+    parameters_of,
+    read_arguments,
+    read_nested,
+    read_spec,
+)
 from .problem import Problems, Steps, shorten, suggest
+from .value_type import check_plain
 
 LATER = {"RolloutCurves": "calipers.rollouts", "TargetHeld": "calipers.rollouts"}
 """Evaluators of packages that build on this one, and where they are: loaded when a file names them."""

@@ -1,25 +1,58 @@
-"""A whole dataset as a YAML or JSON document: name, cases, evaluators, report evaluators.
+"""The formats of dataset files, and a whole dataset as a YAML or JSON document: name, cases, evaluators, report evaluators.
 
-`cases` is a list, or the name of a JSON Lines, CSV or Parquet file (relative to the document) whose cases are read while
-they run. `$schema` is for editors and is not read.
+JSON Lines, CSV and Parquet files hold cases only, and are read while they run. In a document, `cases` is a list, or the name
+of such a file, relative to the document. `$schema` is for editors and is not read.
 """
 
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
-from calipers.errors import CalipersError
+from calipers.errors import CalipersError, InvalidOptionError
 
 from .case_data import CaseReader, check_keys, name_in
 from .case_table import Source
 from .csv_file import CSVFile
-from .format import DOCUMENTS, Format, format_of
 from .json_reader import parse_json
 from .jsonl_file import JSONLines
 from .lazy_cases import LazyCases
 from .parquet_file import ParquetFile
 from .problem import ABSENT, Problems, about_encoding
+
+Format: TypeAlias = Literal["yaml", "json", "jsonl", "csv", "parquet"]
+"""The formats of dataset files."""
+
+DOCUMENTS: tuple[Format, ...] = ("yaml", "json")
+"""Formats that hold a whole dataset."""
+
+_SUFFIXES: dict[str, Format] = {
+    ".yaml": "yaml",
+    ".yml": "yaml",
+    ".json": "json",
+    ".jsonl": "jsonl",
+    ".csv": "csv",
+    ".parquet": "parquet",
+}
+
+
+def format_of(path: Path, given: Format | None = None) -> Format:
+    """The format that was given, else the one that the file's suffix says.
+
+    Raises:
+        InvalidOptionError: neither names a format.
+    """
+    if given is not None:
+        if given not in get_args(Format):
+            raise InvalidOptionError(f"format must be one of {', '.join(get_args(Format))}, got {given!r}")
+        return given
+    found = _SUFFIXES.get(path.suffix.lower())
+    if found is None:
+        raise InvalidOptionError(
+            f"the name of {str(path)!r} does not tell its format: end it with {', '.join(_SUFFIXES)}, or pass format="
+        )
+    return found
+
 
 KEYS = ("$schema", "name", "cases", "evaluators", "report_evaluators")
 """What a document may say."""
@@ -79,7 +112,7 @@ def read_data(path: Path, form: Format, problems: Problems) -> Any:
 def parse_data(text: str, form: Format, problems: Problems) -> Any:
     """What a YAML or JSON text holds, or `ABSENT`; what is wrong with it is added to the problems."""
     if form == "yaml":
-        from .yaml_reader import parse_yaml  # PyYAML is loaded where YAML is
+        from .yaml_file import parse_yaml  # PyYAML is loaded where YAML is
 
         return parse_yaml(text, problems)
     return parse_json(text, problems)
@@ -187,7 +220,7 @@ def write_document(data: dict[str, Any], form: Format, schema: str | None) -> st
     if form == "json":
         whole = data if schema is None else {"$schema": schema, **data}
         return json.dumps(whole, ensure_ascii=False, allow_nan=False, indent=2) + "\n"
-    from .yaml_writer import dump_yaml
+    from .yaml_file import dump_yaml
 
     first = "" if schema is None else f"# yaml-language-server: $schema={schema}\n"
     return first + dump_yaml(data)

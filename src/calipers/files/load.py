@@ -13,8 +13,16 @@ from .case_data import CaseReader
 from .case_table import Source
 from .catalog import Catalog, Kind
 from .csv_file import CSVFile
-from .dataset_document import Parts, open_cases, parse_data, read_data, read_document
-from .format import DOCUMENTS, Format, format_of
+from .dataset_document import (
+    DOCUMENTS,
+    Format,
+    Parts,
+    format_of,
+    open_cases,
+    parse_data,
+    read_data,
+    read_document,
+)
 from .lazy_cases import LazyCases, raise_if_any
 from .parquet_file import ParquetFile
 from .problem import Problem, Problems

@@ -14,7 +14,7 @@ from calipers.report.report_evaluator import ReportEvaluator
 from calipers.run.dataset import Dataset
 
 from .catalog import Kind, built_in_types
-from .parameters import Parameter, parameters_of
+from .named_objects import Parameter, parameters_of
 from .value_type import case_types, type_arguments
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"

@@ -24,8 +24,7 @@ from calipers.models.request_redaction import secrets_of
 from calipers.voice.function_agent import FunctionAgent
 from calipers.voice.protocols import Agent, ResponseParser, Synthesizer, TextAgent
 
-from .named_objects import import_allowed, read_arguments, read_spec
-from .parameters import Parameter, parameters_of
+from .named_objects import Parameter, import_allowed, parameters_of, read_arguments, read_spec
 from .problem import Problems, Steps, shorten, suggest
 
 AGENTS: Mapping[str, str] = {

@@ -1,7 +1,7 @@
+from calipers.plugins.discovery import PluginFailure as PluginFailure
+from calipers.plugins.discovery import Source as Source
 from calipers.plugins.evaluator_factory import EvaluatorFactory as EvaluatorFactory
 from calipers.plugins.evaluator_factory import UnavailableEvaluator as UnavailableEvaluator
-from calipers.plugins.failure import PluginFailure as PluginFailure
-from calipers.plugins.failure import Source as Source
 from calipers.plugins.loaded_plugin import LoadedPlugin as LoadedPlugin
 from calipers.plugins.manager import PluginManager as PluginManager
 from calipers.plugins.plugin import AdapterPlugin as AdapterPlugin

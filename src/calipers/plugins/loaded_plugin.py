@@ -18,11 +18,20 @@ from calipers.errors import PluginError
 from calipers.process.interrupt import is_interrupt
 from calipers.views.formats import check_view_name
 
-from .discovery import Candidate
+from .discovery import Candidate, PluginFailure, Source, failure_of
 from .evaluator_factory import EvaluatorFactory, EvaluatorType, name_of
-from .failure import PluginFailure, Source, failure_of
-from .plugin import FACTORIES, EvaluatorPlugin, PluginBase, PluginType, ViewPlugin, defines, types_of
-from .run_hooks import Hook, call_plainly, hooks_of
+from .plugin import (
+    FACTORIES,
+    EvaluatorPlugin,
+    Hook,
+    PluginBase,
+    PluginType,
+    ViewPlugin,
+    call_plainly,
+    defines,
+    hooks_of,
+    types_of,
+)
 
 
 class LoadedPlugin(msgspec.Struct, frozen=True, kw_only=True):

@@ -29,12 +29,20 @@ from calipers.process.user_code import settled
 from calipers.run.task import TaskLike, is_task
 from calipers.views.view import View, is_view
 
-from .discovery import Candidate, Found, find_classes, find_entry_points, find_in_directory
+from .discovery import (
+    LOADING,
+    Candidate,
+    Found,
+    PluginFailure,
+    Source,
+    failure_of,
+    find_classes,
+    find_entry_points,
+    find_in_directory,
+)
 from .evaluator_factory import EvaluatorType, UnavailableEvaluator
-from .failure import LOADING, PluginFailure, Source, failure_of
 from .loaded_plugin import LoadedPlugin, load_plugin
-from .plugin import AdapterPlugin, EvaluatorPlugin, PluginBase, StorePlugin, ViewPlugin, defines
-from .run_hooks import call_plainly
+from .plugin import AdapterPlugin, EvaluatorPlugin, PluginBase, StorePlugin, ViewPlugin, call_plainly, defines
 
 GROUP = "calipers.plugins"
 """The group of entry points by which packages offer plugins."""

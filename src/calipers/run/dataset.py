@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from calipers.files.case_table import Source
     from calipers.files.catalog import Kind
-    from calipers.files.format import Format
+    from calipers.files.dataset_document import Format
     from calipers.matching.match import CallLike
     from calipers.report.report import Report
     from calipers.run.early_stop import StopRule

@@ -47,7 +47,6 @@ from .attempt_notes import (
 )
 from .evaluator_slots import EvaluatorSlots, PlanSlots, RunSlots, scored_places
 from .identities import Columns, Keys, setting_key
-from .output_type import form_of, output_type
 from .packing import (
     Facts,
     Record,
@@ -71,7 +70,7 @@ from .resumed_run import (
     task_version,
     with_evaluators,
 )
-from .reuse import CHANGED, MADE_AGAIN, WITHOUT_HIDDEN, OtherRuns, Recaller, Source
+from .reuse import CHANGED, MADE_AGAIN, WITHOUT_HIDDEN, OtherRuns, Recaller, Source, form_of, output_type
 from .run_info import RunInfo, Status, StoredEvaluator
 from .run_report import not_all_judged, unjudged_by
 from .store import Store, patiently

@@ -411,25 +411,7 @@ def unpack(
     try:
         given = _read_given(attempt.given) if parts else Given(FORMAT)
         output = _read_output(attempt.output) if parts else Output(FORMAT)
-        # What failed and what finished share these.
-        common: dict[str, Any] = {
-            "name": attempt.name,
-            "source_case_name": attempt.source_case_name,
-            "inputs": given.inputs,
-            "metadata": given.metadata,
-            "expected_output": given.expected_output,
-            "has_expected_output": facts.has_expected_output,
-            "expected_tool_calls": given.expected_tool_calls,
-            "task_duration": facts.task_duration,
-            "total_duration": facts.total_duration,
-            "cluster": facts.cluster,
-            "tags": facts.tags,
-            "tries": facts.tries,
-            "trace_id": facts.trace_id,
-            "span_id": facts.span_id,
-            "teardown_failure": facts.teardown_failure,
-            "trace": read_trace(_read_any(attempt.trace)) if parts and attempt.trace is not None else None,
-        }
+        common = _common(attempt, facts, given, parts=parts)
         if not attempt.failed:
             results, failures, skipped = unpack_cells(cells, facts, evaluators, shared)
             if scored:
@@ -455,6 +437,28 @@ def unpack(
         infrastructure=facts.infrastructure,
         not_run=_not_run(facts, evaluators),
     )
+
+
+def _common(attempt: StoredAttempt, facts: Facts, given: Given, *, parts: bool) -> dict[str, Any]:
+    """The fields that a record has whether its task finished or not."""
+    return {
+        "name": attempt.name,
+        "source_case_name": attempt.source_case_name,
+        "inputs": given.inputs,
+        "metadata": given.metadata,
+        "expected_output": given.expected_output,
+        "has_expected_output": facts.has_expected_output,
+        "expected_tool_calls": given.expected_tool_calls,
+        "task_duration": facts.task_duration,
+        "total_duration": facts.total_duration,
+        "cluster": facts.cluster,
+        "tags": facts.tags,
+        "tries": facts.tries,
+        "trace_id": facts.trace_id,
+        "span_id": facts.span_id,
+        "teardown_failure": facts.teardown_failure,
+        "trace": read_trace(_read_any(attempt.trace)) if parts and attempt.trace is not None else None,
+    }
 
 
 def unpack_cells(

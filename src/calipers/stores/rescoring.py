@@ -54,10 +54,9 @@ from .attempt_notes import (
 )
 from .evaluator_slots import EvaluatorSlots
 from .identities import Columns, column_key
-from .output_type import OutputType
 from .packing import pack_cells, timeout_of, unpack
 from .records import FORMAT, StoredAttempt, StoredCell
-from .reuse import CHANGED, NO_SPANS, WITHOUT_HIDDEN
+from .reuse import CHANGED, NO_SPANS, WITHOUT_HIDDEN, OutputType
 from .run_info import RunInfo, StoredEvaluator
 from .store import NameTakenError, Store
 from .store_url import open_store

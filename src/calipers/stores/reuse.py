@@ -17,27 +17,102 @@ where not all cells hold, and the output is neither plain data nor can be made a
 Inputs, metadata and expectation of the record come from the present case: the store has only their plain form.
 """
 
+import functools
+import inspect
+import typing
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from calipers.data.context import rollout_of
 from calipers.data.evaluator_styles import RolloutEvaluator
+from calipers.data.jsonable import plain
 from calipers.data.record import ReportCase, is_other_loop, told_calls
 from calipers.data.reuse import Cell, Recalled
 from calipers.errors import SpanTreeRecordingError, StoreDamagedError
 from calipers.identity.cases import CodeInValues
+from calipers.identity.fingerprint import digest
+from calipers.identity.values import written
 from calipers.run.work import Work
 from calipers.scoring.plan import PlannedEvaluator
 from calipers.spans import SpanTree
 
 from .attempt_notes import AttemptNotes, CellNotes, attempt_notes, cell_notes, read_metrics
 from .identities import Columns, setting_key
-from .output_type import OutputType
 from .packing import Facts, facts_of, unpack, unpack_cells
 from .records import FORMAT, Known, StoredAttempt, StoredCell
 from .run_info import StoredEvaluator
+
+
+class OutputType:
+    """The type that a task returns, so that a stored output can be made again.
+
+    An output is made again only if it comes out exactly as the task returned it: with the same plain data, and with the hash
+    of its form, types included, that was noted when it was stored. Otherwise evaluators get the plain data, and the run says so.
+    """
+
+    def __init__(self, annotation: Any = None) -> None:
+        """A maker of outputs.
+
+        Args:
+            annotation: their type; `None` if it is not known.
+        """
+        self.annotation = annotation
+
+    def restored(self, data: Any, form: str | None) -> tuple[Any, bool]:
+        """The output, and whether it is again what it was; if not, it is the plain data.
+
+        Args:
+            data: the output as plain data.
+            form: what `form_of` gave for the output itself; `None` if it has none, so that it cannot be made again.
+        """
+        if self.annotation is None or form is None:
+            return data, False
+        try:
+            made = self._made(data)
+            return (made, True) if plain(made) == data and form_of(made) == form else (data, False)
+        except Exception:  # of any library: a type that cannot be made again is one that is not known
+            return data, False
+
+    def _made(self, data: Any) -> Any:
+        if isinstance(self.annotation, type) and issubclass(self.annotation, msgspec.Struct):
+            return msgspec.convert(data, self.annotation)
+        return self._adapter.validate_python(data)
+
+    @functools.cached_property
+    def _adapter(self) -> Any:
+        from pydantic import TypeAdapter
+
+        return TypeAdapter(self.annotation)
+
+
+def form_of(output: Any) -> str | None:
+    """A hash by which two outputs are told to be the same, types included; `None` if that cannot be known."""
+    try:
+        return digest(written(output))
+    except Exception:  # it has no form, or attributes that raise
+        return None
+
+
+def output_type(task: Any, dataset_type: Any = None) -> OutputType:
+    """The type of a task's outputs: what the dataset says (`Dataset[str, Answer]`), else the task's return annotation."""
+    for annotation in (dataset_type, _returned(task)):
+        if annotation not in {None, Any, object, type(None)} and not isinstance(annotation, TypeVar):
+            return OutputType(annotation)
+    return OutputType()
+
+
+def _returned(task: Any) -> Any:
+    while isinstance(task, functools.partial):
+        task = task.func
+    if not inspect.isroutine(task):
+        task = getattr(task, "invoke", None) or getattr(type(task), "__call__", None)  # noqa: B004 - the method itself
+    try:
+        return typing.get_type_hints(task).get("return")
+    except Exception:  # annotations may name what is not there
+        return None
+
 
 NO_SPANS = SpanTreeRecordingError(
     "the spans of this attempt were not kept, since no evaluator of its run read them: run it again, without reuse"

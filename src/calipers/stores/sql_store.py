@@ -13,11 +13,11 @@ from typing_extensions import override
 from calipers.errors import StoreError
 
 from .blobs import Blobs, is_reference, references, restore
+from .packing import facts_of
 from .records import Known, StoredAttempt, StoredCell, cells_of, read_cells, split_cells
 from .redaction import redacted_attempt, redacted_cell
 from .run_info import timestamp
 from .sql import Row, Session, chunks, marks, safe_text, select_in
-from .sql_reuse import find_known
 from .sql_runs import SqlRuns, not_written, of_generation, run_changed, run_number, superseded_places
 
 _T = TypeVar("_T")
@@ -376,3 +376,83 @@ def _attempt(row: Row, run: str) -> StoredAttempt:
 def _cell(row: Row, run: str) -> StoredCell:
     position, evaluator, body, origin = row
     return StoredCell(position=position, evaluator=evaluator, origin=origin, body=body, run=run)
+
+
+# ---------------------------------------------------------------------- what earlier runs know
+
+_COPIES = 5
+"""How many runs that took an attempt over are asked for results."""
+
+
+def find_known(db: Session, keys: Sequence[bytes], *, failed: bool) -> dict[bytes, Known]:
+    """What any run knows about attempts, by key; large values are still references.
+
+    A result holds for the very output that was judged, and two attempts of one key may have different outputs. So results
+    come from the newest attempt and from its copies: those of the same origin that agree in all that an evaluator sees of
+    an attempt, down to how long it took.
+    """
+    sql = "SELECT a.key, a.run, a.position, COALESCE(a.origin, r.id), r.id, r.place FROM attempts a JOIN runs r ON r.no = a.run"
+    which = "" if failed else "NOT a.failed AND "
+    places = select_in(db, f"{sql} WHERE {which}a.key IN", (), keys)
+    copies: dict[bytes, list[Row]] = {}
+    for row in sorted(places, key=lambda row: row[5], reverse=True):
+        same = copies.setdefault(bytes(row[0]), [])
+        if not same or (same[0][3] == row[3] and len(same) < _COPIES):
+            same.append(row)
+    attempts = _attempts_at(db, [row for same in copies.values() for row in same])
+    for key, same in copies.items():
+        first, *others = (_judged_content(attempts[row[1:3]][0]) for row in same)
+        copies[key] = [same[0], *(row for row, one in zip(same[1:], others, strict=True) if one == first)]
+    cells = _identified_cells(db, attempts, [row for same in copies.values() for row in same])
+    found: dict[bytes, Known] = {}
+    for key, same in copies.items():
+        known = Known(attempt=attempts[same[0][1:3]][0], origin=same[0][3], cells={})
+        for row in same:
+            for identity, cell in cells[row[1:3]]:
+                cell.case_name = attempts[row[1:3]][0].case_name
+                known.cells.setdefault(identity, cell)
+        found[key] = known
+    return found
+
+
+def _judged_content(attempt: StoredAttempt) -> tuple[Any, ...]:
+    """What evaluators see of an attempt; large values by reference, which is the hash of their content."""
+    facts = facts_of(attempt)
+    return attempt.output, attempt.trace, facts.task_duration, facts.metrics, facts.tries
+
+
+def _by_run(rows: Sequence[Row]) -> dict[tuple[int, str], list[int]]:
+    """Positions by the number and the id of their run."""
+    found: dict[tuple[int, str], list[int]] = {}
+    for _, number, position, _, run, _ in rows:
+        found.setdefault((number, run), []).append(position)
+    return found
+
+
+def _attempts_at(db: Session, rows: Sequence[Row]) -> dict[Row, tuple[StoredAttempt, str | None]]:
+    """Attempts with the cells in their rows, by the number of their run and their position."""
+    sql = f"SELECT {_ATTEMPT}, cells FROM attempts WHERE run = ? AND position IN"  # noqa: S608
+    return {
+        (number, row[0]): (_attempt(row, run), row[-1])
+        for (number, run), positions in _by_run(rows).items()
+        for row in select_in(db, sql, (number,), positions)
+    }
+
+
+def _identified_cells(
+    db: Session, attempts: Mapping[Row, tuple[StoredAttempt, str | None]], rows: Sequence[Row]
+) -> dict[Row, list[tuple[str, StoredCell]]]:
+    """The cells whose evaluator has an identity, by the number of their run and their position."""
+    found: dict[Row, list[tuple[str, StoredCell]]] = {}
+    for (number, run), positions in _by_run(rows).items():
+        sql = "SELECT place, identity FROM evaluators WHERE run = ? AND identity IS NOT NULL"
+        identities: dict[int, str] = dict(db.run(sql, (number,)))
+        cells = {position: read_cells(attempts[number, position][1], position, run) for position in positions}
+        sql = f"SELECT {_CELL} FROM cells WHERE run = ? AND position IN"  # noqa: S608
+        for row in select_in(db, sql, (number,), positions):
+            cells[row[0]][row[1]] = _cell(row, run)
+        for position, by_place in cells.items():
+            found[number, position] = [
+                (identities[place], cell) for place, cell in by_place.items() if place in identities
+            ]
+    return found

@@ -26,10 +26,9 @@ from calipers.data.context import EvaluatorContext
 from calipers.data.evaluator_styles import as_evaluator
 from calipers.data.jsonable import safe_repr
 from calipers.errors import NotAnEvaluatorError, ViewError
-from calipers.files.parameters import parameters_of
+from calipers.files.named_objects import parameters_of
 from calipers.plugins import LoadedPlugin, PluginBase, PluginManager, PluginType, ViewPlugin
-from calipers.plugins.plugin import defines
-from calipers.plugins.run_hooks import DETAILS
+from calipers.plugins.plugin import DETAILS, defines
 from calipers.report.report import Report
 from calipers.report.report_evaluator import ReportEvaluator
 from calipers.run.dataset import Dataset

@@ -2,7 +2,7 @@ from calipers.data.trace import ToolCall as ToolCall
 from calipers.files.voice_file import VoiceFile as VoiceFile
 from calipers.files.voice_file import check_voice_file as check_voice_file
 from calipers.files.voice_file import load_voice_file as load_voice_file
-from calipers.files.voice_schema import voice_schema as voice_schema
+from calipers.files.voice_file import voice_schema as voice_schema
 from calipers.voice.audio import Audio as Audio
 from calipers.voice.cache import AudioCache as AudioCache
 from calipers.voice.cache import CachedSynthesizer as CachedSynthesizer

@@ -18,7 +18,7 @@ from calipers.cli.exits import PASSED, USAGE
 from calipers.cli.message import CommandError, shown
 from calipers.data.evaluator import EvaluatorLike
 from calipers.files.catalog import Kind, built_in_types
-from calipers.files.parameters import parameters_of
+from calipers.files.named_objects import parameters_of
 from calipers.plugins.evaluator_factory import name_of
 from calipers.report.report_evaluator import ReportEvaluator
 

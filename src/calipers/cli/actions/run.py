@@ -46,7 +46,7 @@ from calipers.data.retry import Retry
 from calipers.errors import CalipersError, InvalidOptionError, StoreError
 from calipers.files.project import find_project
 from calipers.plugins import PluginManager
-from calipers.plugins.failure import LOADING
+from calipers.plugins.discovery import LOADING
 from calipers.process.interrupt import is_interrupt
 from calipers.process.loop import run_sync
 from calipers.report.report import Report

@@ -26,7 +26,7 @@ from calipers.data.evaluator_styles import as_evaluator
 from calipers.errors import CalipersError, InvalidOptionError
 from calipers.files.catalog import Catalog, Kind, built_in_types
 from calipers.files.problem import ABSENT, Problems
-from calipers.files.yaml_reader import parse_yaml
+from calipers.files.yaml_file import parse_yaml
 from calipers.report.report import Report
 from calipers.run.dataset import Dataset
 from calipers.stats.number_text import plural

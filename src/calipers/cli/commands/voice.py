@@ -124,7 +124,7 @@ def _perturbation(text: str) -> "Perturbation":
         InvalidOptionError: the text names no perturbation.
     """
     from calipers.files.problem import ABSENT, Problems
-    from calipers.files.yaml_reader import parse_yaml
+    from calipers.files.yaml_file import parse_yaml
     from calipers.voice.perturbations import from_spec
 
     if not text.strip():
