@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import tables
 from calipers.gate import StopWhenDecided
-from calipers.gate.bet import Bet
 from calipers.gate.claims import Claim, judge_claims
+from calipers.gate.early_decision import Bet
 from calipers.gate.measure import Change
 from calipers.stats import paired_difference
 

@@ -31,9 +31,9 @@ from statistics import fmean, variance
 
 import tables
 from calipers.gate.claims import Claim, judge_claims
+from calipers.gate.human_agreement import Ratings
 from calipers.gate.looks import confidence_at
 from calipers.gate.measure import Change, Grown, Level, attempts_apart
-from calipers.gate.ratings import Ratings
 from calipers.stats import Interval, t_interval
 from calipers.stats.bounded import bounded_interval
 from calipers.stats.distributions import normal_quantile

@@ -11,7 +11,7 @@ import zlib
 from random import Random
 
 import tables
-from calipers.gate.corrected import Corrected
+from calipers.gate.corrected_mean import Corrected
 from calipers.gate.measure import Level
 from false_alarms import DOUBT, PAGE, both_ways
 

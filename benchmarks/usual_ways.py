@@ -24,7 +24,7 @@ from statistics import fmean
 
 import early_stopping
 import tables
-from calipers.gate.bet import Bet
+from calipers.gate.early_decision import Bet
 from calipers.gate.looks import confidence_at
 from calipers.gate.measure import Change
 from calipers.gate.plan import plan_from_rate

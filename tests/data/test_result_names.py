@@ -11,7 +11,7 @@ from calipers import Case, Dataset, Evaluator, Skipped
 from calipers.comparison.comparison import compare_reports
 from calipers.data.record import name_results
 from calipers.data.result_names import Names
-from calipers.gate.judging import judge_run
+from calipers.gate.gate import judge_run
 from calipers.gate.policy import Policy, Rules
 from calipers.stores import MemoryStore, score_again
 from calipers.views.jsonl import JsonlWriter, read_jsonl

@@ -11,9 +11,9 @@ from calipers.cli.reports import known_changes, named_reports
 from calipers.cli.store import open_kept
 from calipers.comparison.evaluator_changes import KnownEvaluators
 from calipers.errors import InvalidOptionError
-from calipers.gate.judging import judge_run
+from calipers.gate.early_decision import StopWhenDecided
+from calipers.gate.gate import judge_run
 from calipers.gate.policy import Policy
-from calipers.gate.stopping import StopWhenDecided
 from calipers.report.report import Report
 from calipers.run.dataset import Dataset
 from calipers.views.gate.terminal import print_verdict

@@ -117,6 +117,14 @@ def cases_of(report: Report) -> list[RunCase]:
     return list(found.values())
 
 
+def attempt_number(record: Record) -> tuple[int, int]:
+    """Which of how many attempts at its case this is: 2 and 3 of `name [2/3]`."""
+    if record.source_case_name is None:
+        return 1, 1
+    number, _, of = record.name.rpartition("[")[2].removesuffix("]").partition("/")
+    return int(number), int(of)
+
+
 def named_alike(reports: Sequence[Report]) -> list[Report]:
     """The reports, where a key that has its evaluator's name before it in one of them has it in all."""
     cases = [case for report in reports for case in report.cases]

@@ -26,6 +26,8 @@ from .case_pairs import Pair, Record, RunCase
 _Kind: TypeAlias = tuple[tuple[str, str, int, str | None, bool], ...]
 """The results of a record by name, evaluator, source (the same object in most of a run) and version, and which are assertions."""
 
+RUNS = ("the baseline", "the candidate")
+"""What the two runs are called."""
 _NAMED_CHANGES = 3
 """Changes of one evaluator that are named."""
 _KINDS = 1000
@@ -47,14 +49,17 @@ class ChangedEvaluator(msgspec.Struct, frozen=True, kw_only=True):
     """What differs in their identities; `None` if only what is written is known."""
 
     def __str__(self) -> str:
-        """What differs on the case, without its name."""
+        return self.text()
+
+    def text(self, runs: tuple[str, str] = RUNS) -> str:
+        """What differs on the case, without its name; `runs` is what the two runs are called."""
         if not self.baseline and not self.candidate:
             return f"{self.name}: {self.how}"
         if not self.candidate:
-            return f"{some(self.baseline)} only in the baseline"
+            return f"{some(self.baseline)} only in {runs[0]}"
         if not self.baseline:
-            return f"{some(self.candidate)} only in the candidate"
-        return f"{some(self.baseline)} in the baseline, {some(self.candidate)} in the candidate"
+            return f"{some(self.candidate)} only in {runs[1]}"
+        return f"{some(self.baseline)} in {runs[0]}, {some(self.candidate)} in {runs[1]}"
 
 
 class KnownEvaluator(Protocol):
@@ -208,11 +213,16 @@ class ComparedEvaluators:
         """Whether both runs gave results of this name on some case."""
         return name in self._counts
 
-    def differing(self, name: str) -> str | None:
-        """How the evaluators behind the results of a name differ in the whole run; `None` if they look the same."""
+    def differing(self, name: str, runs: tuple[str, str] = RUNS) -> str | None:
+        """How the evaluators behind the results of a name differ in the whole run; `None` if they look the same.
+
+        Args:
+            name: of the results.
+            runs: what the two runs are called.
+        """
         found = self._apart.get(name, {})
         if found and (len(found) == self._counts[name] or self._is_shared(found)):
-            return _words(found.values())
+            return _words(found.values(), runs)
         makers = self._baseline.makers.get(name, set()) | self._candidate.makers.get(name, set())
         known = self._changes.everywhere
         return next((known[each] for each in (name, *sorted(makers)) if each in known), None)
@@ -501,7 +511,7 @@ def _only(
     return [ChangedEvaluator(case=case, name=evaluator, baseline=shown) for case, shown in cases.items()]
 
 
-def _words(apart: Iterable[_Apart]) -> str:
+def _words(apart: Iterable[_Apart], runs: tuple[str, str] = RUNS) -> str:
     """How evaluators differ: as they would be written or, where they look alike, by what a store knows."""
     found = list(apart)
     before, after = (
@@ -510,7 +520,7 @@ def _words(apart: Iterable[_Apart]) -> str:
     )
     if not before and not after:
         return next((each.how for each in found if each.how is not None), "its code or its arguments changed")
-    return f"{some(before)} in the baseline, {some(after)} in the candidate"
+    return f"{some(before)} in {runs[0]}, {some(after)} in {runs[1]}"
 
 
 def some(shown: Sequence[str]) -> str:

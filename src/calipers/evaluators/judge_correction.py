@@ -1,6 +1,6 @@
 """What people would say of all cases: a judge's mean beside the same corrected by people's labels of some cases.
 
-`calipers.gate.corrected` says which labels allow it, and what has to be so for it to hold.
+`calipers.gate.corrected_mean` says which labels allow it, and what has to be so for it to hold.
 """
 
 from dataclasses import dataclass
@@ -9,13 +9,13 @@ from os import PathLike, fspath
 from calipers.comparison.case_pairs import cases_of
 from calipers.comparison.columns import Columns
 from calipers.errors import InvalidOptionError
-from calipers.gate.corrected import NotValid, agreement_of, corrected
+from calipers.gate.corrected_mean import NotValid, agreement_of, corrected
+from calipers.gate.human_labels import read_labels
+from calipers.gate.paired_runs import column_of
 from calipers.gate.policy import HumanAgreement
-from calipers.gate.ratings import read_labels
-from calipers.gate.sides import column_of
-from calipers.gate.wording import plural
 from calipers.report.analysis import JudgeCorrection
 from calipers.report.report_evaluator import ReportEvaluator, ReportEvaluatorContext
+from calipers.stats.number_text import plural
 
 
 @dataclass

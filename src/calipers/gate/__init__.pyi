@@ -1,4 +1,5 @@
-from calipers.gate.judging import judge_run as judge_run
+from calipers.gate.early_decision import StopWhenDecided as StopWhenDecided
+from calipers.gate.gate import judge_run as judge_run
 from calipers.gate.plan import Plan as Plan
 from calipers.gate.plan import PlanRow as PlanRow
 from calipers.gate.plan import Reach as Reach
@@ -8,7 +9,6 @@ from calipers.gate.policy import Growth as Growth
 from calipers.gate.policy import HumanAgreement as HumanAgreement
 from calipers.gate.policy import Policy as Policy
 from calipers.gate.policy import Rules as Rules
-from calipers.gate.stopping import StopWhenDecided as StopWhenDecided
 from calipers.gate.verdict import Finding as Finding
 from calipers.gate.verdict import Outcome as Outcome
 from calipers.gate.verdict import Verdict as Verdict

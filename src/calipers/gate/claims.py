@@ -24,10 +24,10 @@ from math import isfinite
 from typing import NamedTuple, TypeGuard
 
 from calipers.stats import Interval
+from calipers.stats.number_text import plural
 
 from .measure import Measure
-from .verdict import Finding, Outcome, Unit
-from .wording import about, change, interval_words, plural, quantity
+from .verdict import Finding, Outcome, Unit, about, change, interval_words, quantity
 
 _SEE = "see which cases it lost, with `calipers compare`"
 _APPROXIMATE = {"t", "clustered-t", "fieller", "prediction-powered", "rogan-gladen"}

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from calipers.report.report import Report
+from calipers.stats.number_text import plural
 
 from .policy import Policy
-from .verdict import Finding
-from .wording import limit_words, plural, quantity
+from .verdict import Finding, limit_words, quantity
 
 RUN = "run"
 

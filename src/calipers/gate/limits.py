@@ -10,19 +10,33 @@ from calipers.comparison.columns import ColumnKey, Columns, durations, metric, w
 from calipers.comparison.evaluator_changes import ChangedEvaluator
 from calipers.errors import InvalidOptionError
 from calipers.stats import stakes_for
+from calipers.stats.number_text import plural
 from calipers.stats.sequential import Stakes
 
-from .agreement import agreement_parts, corrected_parts
 from .claims import Claim
+from .corrected_mean import corrected_parts
 from .facts import absent, enough, few
-from .losses import Losses, losses_of_tasks, unlimited
+from .human_agreement import agreement_parts
+from .human_labels import ReadRun
 from .measure import Change, Grown, Level, attempts_apart, is_inside
+from .paired_runs import (
+    NO_RESULTS,
+    PASSES,
+    Alone,
+    Both,
+    Losses,
+    PairedRuns,
+    SubjectResults,
+    Values,
+    column_of,
+    column_results,
+    columns_of,
+    losses_of_tasks,
+    newly_missing,
+    unlimited,
+)
 from .policy import RATE, Growth, Policy, Rules
-from .ratings import ReadRun
-from .sides import Alone, Both, Sides, Values, column_of, columns_of
-from .told import NOTHING_TOLD, TOLD_BY_PASSES, Told, fell_silent, told_by_column
-from .verdict import Finding, Unit
-from .wording import limit_words, loss, plural
+from .verdict import Finding, Unit, limit_words, loss
 
 PASS_RATE = "pass rate"  # noqa: S105 - no password
 TASK_TIME = "task time"
@@ -38,12 +52,12 @@ Bounds: TypeAlias = tuple[float, float] | None
 
 
 class Limits:
-    """The rules of a policy, applied to two sides."""
+    """The rules of a policy, applied to a run and its baseline."""
 
     def __init__(
         self,
         policy: Policy,
-        sides: Sides,
+        runs: PairedRuns,
         *,
         anytime: bool,
         planned: int | None = None,
@@ -51,7 +65,7 @@ class Limits:
         task_timeout: float | None = None,
     ) -> None:
         self.policy = policy
-        self.sides = sides
+        self.runs = runs
         self.anytime = anytime
         self.planned = planned
         self.read_run = read_run
@@ -63,7 +77,7 @@ class Limits:
 
     def parts(self) -> Iterator[Part]:
         """Everything that is asked of single evaluators, the pass rate, times and metrics."""
-        policy, run, old = self.policy, self.sides.run, self.sides.baseline
+        policy, run, old = self.policy, self.runs.run, self.runs.baseline
         if policy.pass_rate is not None:
             yield from self.pass_rate_parts(PASS_RATE, policy.pass_rate)
         for tag, rules in policy.tags.items():
@@ -87,27 +101,27 @@ class Limits:
     # ------------------------------------------------------------------ pass rates
 
     def pass_rate_parts(self, subject: str, rules: Rules) -> Iterator[Part]:
-        """What is asked of the pass rate over all cases of these sides."""
-        run, old = self.sides.run, self.sides.baseline
+        """What is asked of the pass rate over all cases of these runs."""
+        run, old = self.runs.run, self.runs.baseline
         if run.asserts:
             differs = None if old is None else self._other_assertions(old)
-            yield from self._rules(subject, None, rules, TOLD_BY_PASSES, TOLD_BY_PASSES, "rate", differs)
+            yield from self._rules(subject, None, rules, PASSES, PASSES, "rate", differs)
         else:
             yield absent(subject, "nothing was asserted in this run")
 
     def _tag(self, tag: str, rules: Rules) -> Iterator[Part]:
-        """The same rules, for the part of both sides that has a tag."""
+        """The same rules, for the part of both runs that has a tag."""
         subject = f"{PASS_RATE} of {tag!r}"
         part = copy.copy(self)
-        part.sides = self.sides.tagged(tag)
-        if not part.sides.run.cases:
-            known = dict.fromkeys(each for case in self.sides.run.cases for each in case.tags)
+        part.runs = self.runs.tagged(tag)
+        if not part.runs.run.cases:
+            known = dict.fromkeys(each for case in self.runs.run.cases for each in case.tags)
             there = ", ".join(map(repr, list(known)[:_NAMED_TAGS])) or "none"
             more = f" and {len(known) - _NAMED_TAGS:,} more" if len(known) > _NAMED_TAGS else ""
             yield absent(subject, f"no case of this run has the tag; there are {there}{more}")
             return
         if rules.margin is rules.at_least is rules.at_most is None:
-            said = plural(len(part.sides.run.cases), "case")
+            said = plural(len(part.runs.run.cases), "case")
             yield Finding(subject=subject, rule="has to be there", outcome="PASS", said=said)
         yield from part.pass_rate_parts(subject, rules)
 
@@ -117,16 +131,16 @@ class Limits:
         """Why the pass rate of the baseline is another yardstick; `None` if the same evaluators assert in both."""
         if not old.asserts:
             return "asserts nothing"
-        theirs, ours = self.sides.evaluators.lone_assertions()
+        theirs, ours = self.runs.evaluators.lone_assertions()
         if alone := [*theirs, *ours]:
             more = f" and {len(alone) - 3} more" if len(alone) > 3 else ""
             return f"was judged by other evaluators (only one of the runs has {', '.join(alone[:3])}{more})"
-        for name, how in self.sides.evaluators.differing_assertions().items():
+        for name, how in self.runs.evaluators.differing_assertions().items():
             return f"was judged by another {name!r} ({how})"
         return None
 
     def _evaluator(self, name: str, rules: Rules) -> Iterator[Part]:
-        run, old = self.sides.run, self.sides.baseline
+        run, old = self.runs.run, self.runs.baseline
         key = column_of(run, name)
         several = columns_of(run, name)
         if len(several) > 1:
@@ -155,10 +169,10 @@ class Limits:
         if key[1] == "label":
             labelled = sum(bool(run.labels(case, key[0])) for case in run.cases)
             yield from self._enough(name, labelled, rules)
-            yield from self._skipped(name, rules, told_by_column(run, key))
+            yield from self._skipped(name, rules, column_results(run, key))
             return
         differs: str | None = None
-        ours, theirs = told_by_column(run, key), NOTHING_TOLD
+        ours, theirs = column_results(run, key), NO_RESULTS
         if old is not None:
             found = columns_of(old, name)
             if not found:
@@ -168,9 +182,9 @@ class Limits:
                     f"has other kinds of results: {', '.join(f'{each} ({kind})' for each, kind in found)}"
                 )
             else:
-                how = self.sides.evaluators.differing(key[0])
+                how = self.runs.evaluators.differing(key[0])
                 differs = None if how is None else f"was judged by another evaluator ({how})"
-                theirs = told_by_column(old, key)
+                theirs = column_results(old, key)
         unit: Unit = "rate" if key[1] == "assertion" else "number"
         bounds: Bounds = RATE
         if key[1] == "assertion":
@@ -213,15 +227,15 @@ class Limits:
     @property
     def _paired(self) -> list[RunCase]:
         """The cases of the baseline that the run has, too."""
-        return [case for case, _ in self.sides.pairs]
+        return [case for case, _ in self.runs.pairs]
 
     def _outside(self, rules: Rules, values: Values, before: Values) -> str | None:
         """The first case with a score that does not lie between the bounds, in words; `None` if all do."""
-        old = [case for case, _ in self.sides.pairs] if rules.margin is not None else []
+        old = [case for case, _ in self.runs.pairs] if rules.margin is not None else []
         wild = [
             (case.name, number, where)
             for cases, numbers, where in (
-                (self.sides.run.cases, values, ""),
+                (self.runs.run.cases, values, ""),
                 (old, before, " in the baseline"),
             )
             for case in cases
@@ -241,18 +255,18 @@ class Limits:
         subject: str,
         name: str | None,
         rules: Rules,
-        ours: Told,
-        theirs: Told,
+        ours: SubjectResults,
+        theirs: SubjectResults,
         unit: Unit,
         differs: str | None,
         bounds: Bounds = RATE,
     ) -> Iterator[Part]:
         """The limits of one subject: the results of a name or, where it has none, passing."""
-        alone = self.sides.alone(ours.values(0.0))
+        alone = self.runs.alone(ours.values(0.0))
         yield from self._enough(subject, len(alone.cases), rules)
         less = rules.at_most is not None or (rules.margin is not None and rules.better == "lower")
         if less and unit == "rate":
-            crashed = sum(map(sum, self.sides.alone(ours.values(1.0)).cases)) - sum(map(sum, alone.cases))
+            crashed = sum(map(sum, self.runs.alone(ours.values(1.0)).cases)) - sum(map(sum, alone.cases))
             if crashed:
                 self.notes.append(
                     f"{subject}: less is better, and {plural(round(crashed), 'attempt')} that did not finish count as 1, not as 0: "
@@ -262,17 +276,17 @@ class Limits:
             yield from self._margin(subject, name, rules, ours, theirs, unit, differs, bounds)
         yield from self._skipped(subject, rules, ours)
         if rules.max_skipped is None and not (rules.margin is rules.at_least is rules.at_most is None):
-            yield from self._fell_silent(subject, self.sides.alike(name), ours, theirs)
+            yield from self._newly_missing(subject, self.runs.alike(name), ours, theirs)
         agreement = rules.agreement
         if name is not None and agreement is not None and agreement.corrects:
             key: ColumnKey = (name, "assertion" if unit == "rate" else "score")
             yield from self._noting(
-                corrected_parts(subject, agreement, rules, self.sides.run, key, self.read_run)
+                corrected_parts(subject, agreement, rules, self.runs.run, key, self.read_run)
             )
             return
         for limit, above in ((rules.at_least, True), (rules.at_most, False)):
             if limit is not None:
-                counted = self._units(self.sides.alone(ours.values(_worst(above=above))))
+                counted = self._units(self.runs.alone(ours.values(_worst(above=above))))
                 level = Level(
                     cases=counted.cases,
                     clusters=counted.clusters,
@@ -298,8 +312,8 @@ class Limits:
         subject: str,
         name: str | None,
         rules: Rules,
-        ours: Told,
-        theirs: Told,
+        ours: SubjectResults,
+        theirs: SubjectResults,
         unit: Unit,
         differs: str | None,
         bounds: Bounds,
@@ -310,22 +324,22 @@ class Limits:
             if rules.margin
             else "better than the baseline"
         )
-        if self.sides.baseline is None:
+        if self.runs.baseline is None:
             yield _open(subject, rule, "there is no baseline to compare with", "name one with --baseline")
             return
         if differs is not None:
             way = (
                 "run the baseline's task again on the cases of this run, since they bring the evaluators"
-                if self.sides.evaluators.is_brought(name)
+                if self.runs.evaluators.is_brought(name)
                 else "judge the baseline again with the evaluators of this run: `calipers score BASELINE --evaluators ... --replace`"
             )
             yield _open(subject, rule, f"the baseline {differs}", way)
             return
-        self._left_out.update(dict.fromkeys(self.sides.evaluators.changed(name)))
+        self._left_out.update(dict.fromkeys(self.runs.evaluators.changed(name)))
         above = rules.better == "higher"
         worst = _worst(above=above)
-        pairs = self.sides.alike(name)
-        both = self.sides.both(ours.values(worst), theirs.values(worst), pairs)
+        pairs = self.runs.alike(name)
+        both = self.runs.both(ours.values(worst), theirs.values(worst), pairs)
         if not both.run:
             yield _open(subject, rule, "no case was judged in both runs", "run both on the same cases")
             return
@@ -375,7 +389,7 @@ class Limits:
         return Alone(attempts_apart(alone.cases)[0], None)
 
     def _pairs(self, both: Both) -> Both:
-        """The same of both sides."""
+        """The same of both runs."""
         if self.policy.population == "cases-like-these":
             return both
         run, baseline = attempts_apart(both.run, both.baseline)
@@ -394,7 +408,7 @@ class Limits:
     def _default_least(self) -> int:
         """Cases behind every rule that does not say; of a run that is too small as a whole, that is told once."""
         least = self.policy.min_cases
-        return least if len(self.sides.run.cases) >= least else 1
+        return least if len(self.runs.run.cases) >= least else 1
 
     def _lost(
         self, subject: str, what: str, *, task: int, evaluator: int = 0, rules: Rules | None = None
@@ -403,7 +417,7 @@ class Limits:
         open_tasks, open_errors = unlimited(self.policy, rules)
         if not (task and open_tasks) and not (evaluator and open_errors):
             return
-        attempts = sum(len(case.attempts) for case in self.sides.run.cases)
+        attempts = sum(len(case.attempts) for case in self.runs.run.cases)
         ways = [
             *(["max_task_failures"] if task and open_tasks else []),
             *(["max_errors"] if evaluator and open_errors else []),
@@ -415,21 +429,21 @@ class Limits:
             f"see what failed: `calipers show RUN`; say in the policy how many may: {' and '.join(ways)}",
         )
 
-    def _skipped(self, subject: str, rules: Rules, ours: Told) -> Iterator[Finding]:
+    def _skipped(self, subject: str, rules: Rules, ours: SubjectResults) -> Iterator[Finding]:
         """How many attempts have no result though nothing failed, where the policy says how many may."""
         if rules.max_skipped is not None:
-            cases = self.sides.run.cases
+            cases = self.runs.run.cases
             attempts = sum(len(case.attempts) for case in cases)
-            yield few(subject, "skipped", sum(map(ours.silent, cases)), attempts, rules.max_skipped)
+            yield few(subject, "skipped", sum(map(ours.missing, cases)), attempts, rules.max_skipped)
 
-    def _fell_silent(
-        self, subject: str, pairs: Sequence[Pair], ours: Told, theirs: Told
+    def _newly_missing(
+        self, subject: str, pairs: Sequence[Pair], ours: SubjectResults, theirs: SubjectResults
     ) -> Iterator[Finding]:
         """That cases have no more the result that they have in the baseline.
 
         An evaluator that is skipped on what is hard must not judge by what is easy.
         """
-        names = fell_silent(pairs, theirs, ours)
+        names = newly_missing(pairs, theirs, ours)
         if names:
             more = f" and {len(names) - 3:,} more" if len(names) > 3 else ""
             yield _open(
@@ -459,7 +473,7 @@ class Limits:
         limit = growth.max_possible
         if limit is None and subject == TASK_TIME and self.task_timeout is not None:
             limit = self.task_timeout
-        cases = [*self.sides.run.cases, *(self._paired if growth.max_growth is not None else [])]
+        cases = [*self.runs.run.cases, *(self._paired if growth.max_growth is not None else [])]
         wild = [
             (case.name, number)
             for case in cases
@@ -488,17 +502,17 @@ class Limits:
                 f"{subject}: its intervals are approximate; a rare value that is much larger than those seen makes the rule err "
                 "more often than the policy says: state the largest that there can be, a time-out or a budget, as max_possible"
             )
-        yield from self._lost(subject, "number", task=losses_of_tasks(self.sides.run.cases).total)
-        measured = len(self.sides.alone(values).cases)
+        yield from self._lost(subject, "number", task=losses_of_tasks(self.runs.run.cases).total)
+        measured = len(self.runs.alone(values).cases)
         if measured < self._default_least:
             yield enough(subject, measured, self._default_least, kind=" measured")
         if growth.max_growth is not None:
             rule = f"grows by less than {limit_words(growth.max_growth, 'growth')} against the baseline"
-            both = self.sides.both(values, values)
+            both = self.runs.both(values, values)
             if both.run and len(both.run) < self._default_least:
                 yield enough(subject, len(both.run), self._default_least, kind=" measured in both runs")
             if not both.run:
-                none = self.sides.baseline is None
+                none = self.runs.baseline is None
                 said = "there is no baseline to compare with" if none else "no case has it in both runs"
                 yield _open(subject, rule, said, "run both on the same cases")
             else:
@@ -516,7 +530,7 @@ class Limits:
                     in_clusters=both.clusters is not None,
                 )
         if growth.at_most is not None:
-            alone = self._units(self.sides.alone(values))
+            alone = self._units(self.runs.alone(values))
             yield Claim(
                 subject=subject,
                 rule=f"at most {limit_words(growth.at_most, unit)}",
@@ -532,7 +546,7 @@ class Limits:
 
     def _unrecorded(self, name: str, growth: Growth) -> Iterator[Finding]:
         """How many attempts finished without a metric: a cost that is recorded where it is small is no cost."""
-        sides = [(self.sides.run.cases, "of this run")]
+        sides = [(self.runs.run.cases, "of this run")]
         if growth.max_growth is not None:
             sides.append((self._paired, "of the baseline"))
         for cases, where in sides:

@@ -28,7 +28,7 @@ from calipers.comparison.case_pairs import RunCase, cases_of, pair_cases
 from calipers.data.record import name_results
 from calipers.errors import InconclusiveWarning, InvalidOptionError, StoreError
 from calipers.files.project import find_project
-from calipers.gate.judging import judge_run
+from calipers.gate.gate import judge_run
 from calipers.gate.policy import Policy, Rules
 from calipers.gate.verdict import Finding, Verdict
 from calipers.pytest_plugin.evaluating import Evaluate

@@ -14,7 +14,7 @@ from calipers.cli.reports import NamedReport, is_file, known_changes, named_repo
 from calipers.cli.store import open_kept
 from calipers.errors import DatasetFileError, InvalidOptionError, StoreError
 from calipers.files.policy_file import load_policy
-from calipers.gate.judging import judge_run
+from calipers.gate.gate import judge_run
 from calipers.gate.looks import Look, number_of, question_of
 from calipers.gate.policy import LimitError, Policy
 from calipers.gate.verdict import Outcome, Verdict

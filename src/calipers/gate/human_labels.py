@@ -1,41 +1,49 @@
-"""What a judge and people said of the same cases.
+"""What people said of cases, beside what a judge said of the same.
 
 It comes from a file of labels, from another run in which both have a column, or from the run that is looked at, where people have a
 column or a file that names its cases.
+
+A file of labels is JSON Lines, or CSV with a header, whose columns are separated by commas or semicolons and may be written in
+capitals. A line has either what the judge said of the same case (`judge`), which makes it a pair from anywhere, or the name of a
+`case` of the run that is looked at, whose judge is then taken. Of a repeated case it says which `attempt`, from 1; without, it is
+the first. An `output`, where there is one, has to be that of the attempt, so that labels of another run are not taken for labels of
+this one. A line whose label is blank leaves its case unlabelled; such lines are counted. What cannot be read is refused with the
+file and the line, since leaving it out would change how well the judge seems to agree.
 
 Ratings are compared as categories: `true` in a CSV file is the `true` of JSON, and 4.0 is 4. Where the judge says only yes or no,
 in one word each, people may write it in another: `yes`, `true`, `pass`, `passed`, `good` and `1` are the same, and so are their
 opposites. Of a repeated case, the first attempt counts, since attempts at one case are no independent evidence.
 """
 
+import csv
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from math import log
+from io import StringIO
+from itertools import zip_longest
 from pathlib import Path
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
-from calipers.comparison.case_pairs import Record, RunCase, cases_of, pair_cases
+from calipers.comparison.case_pairs import RunCase, attempt_number, cases_of, pair_cases
 from calipers.comparison.columns import Columns
 from calipers.comparison.evaluator_changes import ComparedEvaluators
 from calipers.data.jsonable import plain
 from calipers.data.record import ReportCase
 from calipers.errors import DatasetFileError, InvalidOptionError
 from calipers.report.report import Report
-from calipers.stats import Interval, VarianceComponents, cases_needed, clopper_pearson, cohen_kappa
-from calipers.stats.bounded import cases_to_clear
-from calipers.stats.distributions import student_t_quantile
+from calipers.stats.number_text import plural
 
-from .label_file import JUDGE, Label, Rating, read_label_file
 from .policy import HumanAgreement
-from .wording import plural
 
+JUDGE = "judge"
+"""The column of the judge."""
+CASE = "case"
+"""The column with the name of a case."""
+Rating: TypeAlias = str | int | float | bool
 _ByCase: TypeAlias = dict[str, dict[int, Rating]]
 """By the name of a case and the number of an attempt at it, what people said."""
 ReadRun = Callable[[str], Report]
 """Finds the run that a policy names."""
-
 _WORDS = (
     ("true", "false"),
     ("yes", "no"),
@@ -45,101 +53,32 @@ _WORDS = (
     ("1", "0"),
 )
 """What says yes, and what says no."""
+_RUNS = ("the labelled run", "this one")
 _YES, _NO = (frozenset(words) for words in zip(*_WORDS, strict=True))
 
 
-@dataclass(frozen=True, kw_only=True)
-class Ratings:
-    """The agreement of a judge with people."""
+class Label(NamedTuple):
+    """What people said of one case, and where it stands."""
 
-    judge: list[str]
-    human: list[str]
-    by: Literal["kappa", "share"]
-
-    @property
-    def n(self) -> int:
-        """Cases that both rated."""
-        return len(self.judge)
-
-    @property
-    def same(self) -> int:
-        """Cases on which both say the same."""
-        return sum(a == b for a, b in zip(self.judge, self.human, strict=True))
-
-    @property
-    def value(self) -> float | None:
-        """Kappa, or the share; `None` if it is not defined."""
-        if not self.n:
-            return None
-        if self.by == "share":
-            return self.same / self.n
-        found = cohen_kappa(self.judge, self.human)
-        return None if found is None else found.value
-
-    def interval(self, confidence: float) -> Interval | None:
-        """Of kappa, or of the share."""
-        if self.by == "share":
-            return clopper_pearson(self.same, self.n, confidence=confidence)
-        found = cohen_kappa(self.judge, self.human, confidence=confidence) if self.n else None
-        return None if found is None else found.interval
-
-    def why_open(self, human: str) -> tuple[str, str] | None:
-        """Why these ratings tell nothing, and what to do; `None` if they tell something.
-
-        Where one side gave the same answer every time, kappa is 0 or undefined however well both agree.
-
-        Args:
-            human: the column of what people said.
-        """
-        if not self.n:
-            return (
-                f"there is no case with both a rating of the judge and one of people ({human!r})",
-                "label some cases that the judge has judged: 50 of each kind are a beginning",
-            )
-        judge, people = set(self.judge), set(self.human)
-        if len(judge) > 1 < len(people) and not judge & people:
-            return (
-                f"the judge says {_named(judge)} and people say {_named(people)}: no answer is in common",
-                "write both in the same words",
-            )
-        if self.by == "kappa" and (len(people) == 1 or len(judge) == 1):
-            who, said = ("people", people) if len(people) == 1 else ("the judge", judge)
-            all_alike = f"{who} said {_named(said)} of all {plural(self.n, 'case')}"
-            return (
-                f"{all_alike}, which leaves kappa undefined, or 0 whatever the other says (both agree on {self.same:,})",
-                "label cases of another kind, too, some that are good and some that are not; or set share instead of kappa",
-            )
-        return None
-
-    def needed(self, limit: float, confidence: float) -> int | None:
-        """Labels that would tell the agreement from the limit."""
-        interval, value = self.interval(confidence), self.value
-        if interval is None or value is None or abs(value - limit) < 1e-9:
-            return None
-        if self.by == "share":
-            return _labels_to_clear(value, limit, confidence)
-        found = cohen_kappa(self.judge, self.human)
-        if interval.method == "clopper-pearson" and found is not None:  # nobody disagreed
-            share = 1 - (1 - limit) * found.chance_disagreement
-            return _labels_to_clear(1.0, max(0.0, share), confidence)
-        # The upper end is the value and its error times t, unless it is cut off at 1; the lower one that of log(1 - kappa).
-        apart = 1 - value
-        reach = interval.high - value if interval.high < 1 else apart * log((1 - interval.low) / apart)
-        error, distance = reach / -student_t_quantile((1 - confidence) / 2, self.n - 1), limit - value
-        if value > limit:
-            error, distance = error / apart, log((1 - limit) / apart)
-        try:
-            return cases_needed(distance, VarianceComponents(self.n * error**2, 0.0), confidence=confidence)
-        except ValueError:  # the distance is too small beside the spread for any plan
-            return None
+    place: str
+    """The file and the line, to be named in an error."""
+    human: Rating
+    judge: Rating | None
+    """What the judge said; `None` if the line names a case instead."""
+    case: str
+    """The name of the case; empty beside a `judge`."""
+    attempt: int
+    """Of a repeated case, from 1."""
+    output: Any
+    """What the attempt gave, as the file has it; `None` if it does not say."""
 
 
-def _labels_to_clear(share: float, limit: float, confidence: float) -> int | None:
-    """Labels after which the interval of a share lies on its side of the limit, four times in five."""
-    shape = [(1.0, share), (0.0, 1 - share)]
-    if share < limit:
-        shape, limit = [(1 - value, part) for value, part in shape], 1 - limit
-    return cases_to_clear(shape, limit, confidence=confidence)
+class LabelFile(NamedTuple):
+    """What a file says."""
+
+    labels: list[Label]
+    blank: int
+    """Lines without a label."""
 
 
 class Labelled(NamedTuple):
@@ -198,10 +137,22 @@ def read_labels(wanted: HumanAgreement, judge: str, run: Columns, read_run: Read
     if read_run is None:
         raise InvalidOptionError(f"agreement with the run {wanted.run!r}: pass read_run=, which finds it")
     labelled = Columns(cases_of(read_run(wanted.run)))
-    differs = _how_it_differs(labelled, run, judge)
-    if differs is not None:
-        differs = differs.replace("the baseline", "the labelled run").replace("the candidate", "this one")
-    return _labelled(_pairs(labelled, judge, _by_column(labelled, wanted.human)), stale=differs)
+    rated = _pairs(labelled, judge, _by_column(labelled, wanted.human))
+    return _labelled(rated, stale=_how_it_differs(labelled, run, judge))
+
+
+def yes_or_no(label: Rating) -> bool:
+    """What a label says where the judge passes or fails.
+
+    Raises:
+        InvalidOptionError: it is neither.
+    """
+    category = _category(label)
+    if category not in _YES | _NO:
+        raise InvalidOptionError(
+            f"the label {label!r} is neither yes nor no: write true or false where the judge passes or fails"
+        )
+    return category in _YES
 
 
 def _labelled(
@@ -223,31 +174,10 @@ def _labelled(
     return Labelled(judge, human, of_cases, stale, blank)
 
 
-def yes_or_no(label: Rating) -> bool:
-    """What a label says where the judge passes or fails.
-
-    Raises:
-        InvalidOptionError: it is neither.
-    """
-    category = _category(label)
-    if category not in _YES | _NO:
-        raise InvalidOptionError(
-            f"the label {label!r} is neither yes nor no: write true or false where the judge passes or fails"
-        )
-    return category in _YES
-
-
-def _attempt(record: Record) -> int:
-    """The number of an attempt at its case: 2 of `name [2/3]`."""
-    if record.source_case_name is None:
-        return 1
-    return int(record.name.rpartition("[")[2].partition("/")[0])
-
-
 def _said_by(case: RunCase, column: str) -> dict[int, Rating]:
     """What a column says of the attempts at a case, by their number."""
     return {
-        _attempt(record): result.value
+        attempt_number(record)[0]: result.value
         for record in case.attempts
         if isinstance(record, ReportCase)
         for result in record.results
@@ -263,7 +193,7 @@ def _by_column(run: Columns, human: str) -> _ByCase:
 
 def _by_case(lines: Sequence[Label], run: Columns) -> _ByCase:
     """What a file says of the cases of a run; each line is of an attempt that the run has."""
-    cases = {case.name: {_attempt(each): each for each in case.attempts} for case in run.cases}
+    cases = {case.name: {attempt_number(each)[0]: each for each in case.attempts} for case in run.cases}
     found: _ByCase = {}
     for line in lines:
         record = cases.get(line.case, {}).get(line.attempt)
@@ -306,15 +236,17 @@ def _text(value: object) -> str:
 def _how_it_differs(labelled: Columns, run: Columns, judge: str) -> str | None:
     """How the judge differs between two runs, on any case; `None` if it looks the same.
 
-    It is held against itself on the cases of both; on all, where none of these has its result in both. What people say of a judge
-    that one case brings says nothing of another one, so a single case counts.
+    It is compared on the cases of both; on all, where none of these has its result in both. Labels of a judge that one case brings
+    say nothing of another judge, so a single case counts.
     """
     pairs, _ = pair_cases(labelled.cases, run.cases)
     found = ComparedEvaluators.of(pairs)
     if not found.has_results(judge):
         found = ComparedEvaluators.of((), labelled.cases, run.cases)
     both = (each for each in found.changed(judge) if each.baseline and each.candidate)
-    return found.differing(judge) or next((f"on case {each.case!r}: {each}" for each in both), None)
+    return found.differing(judge, _RUNS) or next(
+        (f"on case {each.case!r}: {each.text(_RUNS)}" for each in both), None
+    )
 
 
 def _category(value: Rating) -> str:
@@ -323,6 +255,118 @@ def _category(value: Rating) -> str:
     return whole if dot and whole.lstrip("-").isdigit() and not part.strip("0") else text
 
 
-def _named(categories: set[str]) -> str:
-    names = sorted(map(repr, categories))
-    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+def read_label_file(path: Path, human: str) -> LabelFile:
+    """What people said, line by line.
+
+    Args:
+        path: of the file; the suffix `.csv` tells CSV from JSON Lines.
+        human: the column of what people said.
+
+    Raises:
+        DatasetFileError: a line cannot be read, or does not say what it is about.
+        OSError: the file cannot be read.
+    """
+    lines = list((_csv_lines if path.suffix.lower() == ".csv" else _json_lines)(path, human))
+    labels = [
+        _label(path, number, line, human)
+        for number, line in lines
+        if human not in line or not _is_blank(line[human])
+    ]
+    return LabelFile(labels, len(lines) - len(labels))
+
+
+def _label(path: Path, number: int, line: dict[str, Any], human: str) -> Label:
+    place, said = f"{str(path)!r}, line {number}", _rating(path, number, line, human)
+    if JUDGE in line or CASE not in line:
+        return Label(place, said, _rating(path, number, line, JUDGE), "", 1, None)
+    attempt = str(line.get("attempt") or 1).strip()
+    if not attempt.isdecimal() or int(attempt) < 1:
+        raise _wrong(path, number, f"expected the number of an attempt, from 1, got {_cut(attempt)}")
+    case = str(_rating(path, number, line, CASE))
+    return Label(place, said, None, case, int(attempt), line.get("output"))
+
+
+def _rating(path: Path, number: int, line: dict[str, Any], column: str) -> Rating:
+    value = line.get(column)
+    if _is_blank(value):
+        raise _wrong(path, number, f"expected what {column!r} said, got {_cut(line)}")
+    if not isinstance(value, Rating):
+        raise _wrong(path, number, f"expected text, a number, true or false as {column!r}, got {_cut(value)}")
+    return value
+
+
+def _is_blank(value: object) -> bool:
+    return value is None or (isinstance(value, str) and not value.strip())
+
+
+def _json_lines(path: Path, human: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    for number, text in enumerate(_read_text(path).split("\n"), 1):
+        if not text.strip():
+            continue
+        try:
+            yield number, msgspec.json.decode(text, type=dict[str, Any])
+        except (msgspec.DecodeError, RecursionError) as error:
+            way = f'one object in each line, such as {{"{JUDGE}": true, "{human}": false}}; a CSV file ends in .csv'
+            raise _wrong(path, number, f"expected {way}, got {_cut(text)}: {error}") from error
+
+
+def _csv_lines(path: Path, human: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    text = _read_text(path)
+    rows = csv.reader(StringIO(text, newline=""), strict=True, delimiter=_separator(text))
+    header: list[str] | None = None
+    while True:
+        try:
+            row = next(rows, None)
+        except csv.Error as error:
+            raise _wrong(path, rows.line_num, f"this is no CSV: {error}") from error
+        if row is None:
+            return
+        if header is None:
+            header = _named(row, human)
+            if header.count(human) != 1 or max(header.count(JUDGE), header.count(CASE)) != 1:
+                wanted = f"one column {human!r} and one of {JUDGE!r} or {CASE!r}"
+                raise _wrong(path, rows.line_num, f"expected {wanted}, got {_cut(', '.join(header))}")
+        elif len(row) > len(header):
+            raise _wrong(
+                path, rows.line_num, f"expected {len(header)} cells, as in the header, got {_cut(row)}"
+            )
+        elif any(row):
+            yield rows.line_num, dict(zip_longest(header, row, fillvalue=""))
+
+
+def _separator(text: str) -> str:
+    """What separates the columns: a spreadsheet writes semicolons where the comma is the decimal point."""
+    header = text.lstrip().partition("\n")[0]
+    return ";" if header.count(";") > header.count(",") else ","
+
+
+def _named(header: list[str], human: str) -> list[str]:
+    """The header, with the columns that are read spelled as they are asked for."""
+    spelled = {name.casefold(): name for name in (JUDGE, CASE, "attempt", "output", human)}
+    names = [name.strip() for name in header]
+    known = {name: wanted for name in names if (wanted := spelled.get(name.casefold())) not in names}
+    return [known.get(name) or name for name in names]
+
+
+def _read_text(path: Path) -> str:
+    data = path.read_bytes()
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        number = data.count(b"\n", 0, error.start) + 1
+        byte = data[error.start : error.start + 1]
+        raise _wrong(
+            path, number, f"expected UTF-8, got the byte {byte!r}: save the file as UTF-8"
+        ) from error
+
+
+def _wrong(path: Path, number: int, what: str) -> DatasetFileError:
+    return DatasetFileError(f"{str(path)!r}, line {number}: {what}")
+
+
+def _cut(value: object) -> str:
+    try:
+        text = repr(value)
+    except RecursionError:
+        text = f"a {type(value).__name__} that is nested too deep"
+    return text if len(text) <= 200 else f"{text[:200]}…"

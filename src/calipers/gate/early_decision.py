@@ -17,9 +17,10 @@ kinds, another evaluator than the baseline's) is decided no more; the run goes o
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from math import isclose
 from typing import Any, Literal, get_args
 
-from calipers.comparison.case_pairs import RunCase, cases_of, check_report, pair_cases
+from calipers.comparison.case_pairs import RunCase, attempt_number, cases_of, check_report, pair_cases
 from calipers.comparison.columns import Columns, Lost, lost_by, passes
 from calipers.comparison.evaluator_changes import ComparedEvaluators
 from calipers.data.case import Case
@@ -27,16 +28,23 @@ from calipers.data.record import ReportCase, ReportCaseFailure
 from calipers.data.result import EvaluationResult, Kind, kind_of
 from calipers.errors import InvalidOptionError
 from calipers.report.report import Report
+from calipers.stats import EProcess, stakes_for
+from calipers.stats.sequential import Stakes
 
-from .agreement import Agreements
-from .bet import Bet
+from .human_agreement import Agreements
+from .human_labels import ReadRun
 from .limits import PASS_RATE
-from .losses import Losses, unlimited
+from .paired_runs import (
+    NO_RESULTS,
+    PASSES,
+    Losses,
+    column_of,
+    column_results,
+    columns_of,
+    unlimited,
+)
 from .policy import RATE, THESE_AT_THE_END, Policy, Rules, check_policy
-from .ratings import ReadRun
-from .sides import column_of, columns_of
-from .told import NOTHING_TOLD, TOLD_BY_PASSES, told_by_column
-from .wording import limit_words, loss
+from .verdict import limit_words, loss
 
 Record = ReportCase | ReportCaseFailure
 
@@ -149,10 +157,9 @@ class StopWhenDecided:
         self._broken += isinstance(record, ReportCase) and bool(record.evaluator_failures)
         if record.source_case_name is None:
             return self._look([record])
-        # Attempts at a case come one after the other: `name [2/2]` is the last of two.
-        self._open.append(record)
-        number, _, repeat = record.name.rpartition("[")[2].rstrip("]").partition("/")
-        if number != repeat:
+        self._open.append(record)  # attempts at a case come one after the other
+        number, of = attempt_number(record)
+        if number != of:
             return None
         done, self._open = self._open, []
         return self._look(done)
@@ -222,6 +229,70 @@ class StopWhenDecided:
         return (lost is None or self._lost <= lost * n) and (broken is None or self._broken <= broken * n)
 
 
+class Bet:
+    """One limit of a policy, and the evidence on both of its sides.
+
+    Args:
+        rule: the limit in words.
+        limit: what the mean is held against.
+        bounds: between which every value lies.
+        above: whether the good side is above the limit.
+        distance: from the limit to what is planned for: a margin. `None` if nothing was.
+
+    Raises:
+        InvalidOptionError: the limit is not inside the bounds.
+    """
+
+    def __init__(
+        self,
+        rule: str,
+        limit: float,
+        bounds: tuple[float, float],
+        *,
+        above: bool,
+        distance: float | None = None,
+    ) -> None:
+        low, high = bounds
+        if not low < limit < high or isclose(limit, low) or isclose(limit, high):
+            raise InvalidOptionError(
+                f"{rule}: the limit has to lie inside the bounds {low:g} to {high:g} to be decided during a run; "
+                "set bounds: in the policy, or gate the run when it is over"
+            )
+        self.rule = rule
+        self.worst = 0.0 if above else 1.0
+        """What an assertion that was lost counts as, so that a crash never helps."""
+        self._limit = limit
+        self._bounds = bounds
+        self._is_above = above
+        self._distance = distance
+        self._begin(None)
+
+    def _begin(self, stakes: Stakes | None) -> None:
+        low, high = self._bounds
+        self._above = EProcess(self._limit, low=low, high=high, stakes=stakes)
+        self._below = EProcess(self._limit, low=low, high=high, alternative="less", stakes=stakes)
+        self._good = self._above if self._is_above else self._below
+        self._bad = self._below if self._is_above else self._above
+
+    def plan(self, cases: int) -> None:
+        """Bet what is best for at most so many cases; before the first one."""
+        low, high = self._bounds
+        self._begin(stakes_for(cases, self._limit, low=low, high=high, distance=self._distance))
+
+    def add(self, value: float) -> None:
+        """Take in the value of one more case."""
+        self._above.add(value)
+        self._below.add(value)
+
+    def passes(self, doubt: float) -> bool:
+        """Whether the mean is on the good side, but for this chance of being wrong at any look."""
+        return self._good.e_value >= 1 / doubt
+
+    def fails(self, doubt: float) -> bool:
+        """Whether it is on the bad side."""
+        return self._bad.e_value >= 1 / doubt
+
+
 class _Subject:
     """An evaluator, or the pass rate, with its limits."""
 
@@ -243,18 +314,18 @@ class _Subject:
         self._lost: Counter[Lost] = Counter()
         self._gone = Losses()
         """What the baseline lost at the same cases."""
-        self._silent = 0
-        self._fell_silent = False
+        self._missing_results = 0
+        self._newly_missing = False
         self._undecidable = False
         self._evaluators = evaluators
         self._old = old
         self._is_pass_rate = is_pass_rate
         self._key = None if is_pass_rate or old is None else column_of(old, name)
-        self._theirs = NOTHING_TOLD
+        self._theirs = NO_RESULTS
         if old is not None and is_pass_rate:
-            self._theirs = TOLD_BY_PASSES
+            self._theirs = PASSES
         elif old is not None and self._key is not None:
-            self._theirs = told_by_column(old, self._key)
+            self._theirs = column_results(old, self._key)
         self._waiting: list[tuple[RunCase, RunCase | None]] = []
         self._kind: Kind | None = "assertion" if is_pass_rate else self._key and self._key[1]
         self._makers = {name} if old is None or self._key is None else set(old.by_key[self._key].evaluators)
@@ -305,7 +376,7 @@ class _Subject:
         if self._gone.beyond(self.policy, self.rules):
             return False
         skipped = self.rules.max_skipped
-        if self._fell_silent if skipped is None else self._silent > skipped * attempts:
+        if self._newly_missing if skipped is None else self._missing_results > skipped * attempts:
             return False
         open_tasks, open_errors = unlimited(self.policy, self.rules)
         missing = (open_tasks and lost["task"]) or (open_errors and lost["evaluator"])
@@ -332,12 +403,12 @@ class _Subject:
     def _take(self, case: RunCase, old: RunCase | None) -> None:
         if not self._is_pass_rate:
             self._lost.update(self._losses(case))
-        self._silent += self._silences(case)
+        self._missing_results += self._missing_at(case)
         if self._kind == "label":
             self.judged += any(self._result(record) is not None for record in case.attempts)
             return
-        if old is not None and self.bets and self._silences(case) and self._theirs.has_all(old):
-            self._fell_silent = True
+        if old is not None and self.bets and self._missing_at(case) and self._theirs.has_all(old):
+            self._newly_missing = True
         if self._change is not None and old is not None:
             self._gone += self._theirs.lost([old])
         worst = 0.0 if self._sign > 0 else 1.0
@@ -359,10 +430,10 @@ class _Subject:
         """What the baseline has of the case, where a margin asks for it."""
         return [] if self._change is None or old is None else self._theirs.values(lost)(old)
 
-    def _silences(self, case: RunCase) -> int:
+    def _missing_at(self, case: RunCase) -> int:
         """Attempts without a result, though nothing failed."""
         if self._is_pass_rate:
-            return TOLD_BY_PASSES.silent(case)
+            return PASSES.missing(case)
         return (
             len(case.attempts)
             - sum(self._result(each) is not None for each in case.attempts)

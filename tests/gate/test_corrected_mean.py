@@ -9,7 +9,7 @@ from calipers import Case, Dataset
 from calipers.errors import DatasetFileError, InvalidOptionError
 from calipers.evaluators import JudgeCorrectionEvaluator
 from calipers.gate import HumanAgreement, Policy, Rules, StopWhenDecided, judge_run
-from calipers.gate.corrected import Corrected
+from calipers.gate.corrected_mean import Corrected
 from calipers.report.analysis import JudgeCorrection
 from calipers.report.report_evaluator import ReportEvaluatorContext
 from calipers.stats import prediction_powered, rogan_gladen

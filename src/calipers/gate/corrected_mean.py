@@ -12,7 +12,7 @@ The case is the unit: attempts, and labels of several attempts at a case, are av
 estimate knows of clusters.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import ceil, comb, fsum, isfinite
 from typing import Literal, NamedTuple, TypeAlias
@@ -21,15 +21,17 @@ from calipers.comparison.columns import ColumnKey, Columns
 from calipers.errors import InvalidOptionError
 from calipers.stats import Interval, prediction_powered, rogan_gladen
 from calipers.stats.distributions import normal_quantile
+from calipers.stats.number_text import plural
 
-from .label_file import Rating
+from .claims import Claim
+from .human_agreement import Ratings
+from .human_labels import Labelled, Rating, ReadRun, read_labels, yes_or_no
 from .measure import Level
-from .ratings import Labelled, Ratings, yes_or_no
-from .wording import plural
+from .policy import HumanAgreement, Rules
+from .verdict import Finding, Unit, limit_words, quantity
 
 Way: TypeAlias = Literal["prediction-powered", "labels alone", "rogan-gladen"]
 """How a mean was corrected."""
-
 _IMPROBABLE = 0.001
 """The chance, under a random draw, below which labelled cases are taken for chosen ones."""
 
@@ -172,10 +174,54 @@ def corrected(labelled: Labelled, run: Columns, key: ColumnKey, *, lost: float =
     return _why_not(found) or found
 
 
+def corrected_parts(
+    subject: str, wanted: HumanAgreement, rules: Rules, run: Columns, key: ColumnKey, read_run: ReadRun | None
+) -> Iterator[Finding | Claim | str]:
+    """The levels that the rules ask for, as people would see them, and a note on what they rest on.
+
+    Raises:
+        InvalidOptionError: nobody can find the labelled run, or a label is not what the judge gives.
+        DatasetFileError: a line of the file cannot be read, or names what the run does not have.
+        OSError: the file cannot be read.
+    """
+    labelled = read_labels(wanted, key[0], run, read_run)
+    if labelled.left_out is not None:
+        yield f"{subject}: {labelled.left_out}"
+    unit: Unit = "rate" if key[1] == "assertion" else "number"
+    for limit, above in ((rules.at_least, True), (rules.at_most, False)):
+        if limit is None:
+            continue
+        rule = f"{'at least' if above else 'at most'} {limit_words(limit, unit)}, as people would say"
+        found = corrected(labelled, run, key, lost=0.0 if above else 1.0)
+        if isinstance(found, NotValid):
+            yield Finding(
+                subject=subject, rule=rule, outcome="INCONCLUSIVE", said=found.said, advice=found.advice
+            )
+            continue
+        yield _basis(subject, found, labelled, unit)
+        yield Claim(
+            subject=subject, rule=rule, measure=found, limit=limit, above=above, unit=unit, noun="label"
+        )
+
+
 def agreement_of(labelled: Labelled) -> tuple[float | None, float | None]:
     """The share of labels that judge and people agree on, and their kappa; `None` for what is not defined."""
     share = Ratings(judge=labelled.judge, human=labelled.human, by="share")
     return share.value, replace(share, by="kappa").value
+
+
+def _basis(subject: str, found: Corrected, labelled: Labelled, unit: Unit) -> str:
+    """What the judge alone says, how well it agrees, whether it is used, and what has to be so for the value to hold."""
+    share = agreement_of(labelled)[0] or 0.0
+    alone = quantity(fsum(found.judge) / len(found.judge), unit)
+    agree = f", and agrees with people on {quantity(share, 'rate')} of {plural(found.n, 'label')}"
+    what = "rate" if unit == "rate" else "mean"
+    own = f"the {what} held against the limit is no correction but the labels' own, since the judge makes it no more certain; it"
+    told = "the correction" if found.uses_judge else own
+    return (
+        f"{subject}: the judge alone says {alone} on {plural(len(found.judge), 'case')}{agree if unit == 'rate' else ''}; "
+        f"{told} holds if {found.holds_if}"
+    )
 
 
 def _why_not(found: Corrected) -> NotValid | None:

@@ -6,9 +6,11 @@ import pytest
 
 from calipers.errors import InvalidOptionError
 from calipers.gate import StopWhenDecided
-from calipers.gate.bet import Bet
+from calipers.gate.early_decision import Bet
 from calipers.gate.measure import Level
 from calipers.stats import anytime_interval
+
+# ---------------------------------------------------------------------- bet
 
 
 def test_a_bet_says_what_the_interval_for_many_looks_says():

@@ -33,16 +33,16 @@ from calipers.comparison.evaluator_changes import EvaluatorChanges
 from calipers.comparison.missing_results import unanswered
 from calipers.errors import InvalidOptionError
 from calipers.report.report import Report
+from calipers.stats.number_text import plural
 
 from .claims import Claim, judge_claims
 from .facts import facts_of, facts_of_baseline, left_open
+from .human_labels import ReadRun
 from .limits import Limits
 from .looks import confidence_at, share_of
+from .paired_runs import PairedRuns
 from .policy import THESE_AT_THE_END, Policy, check_policy
-from .ratings import ReadRun
-from .sides import Sides
-from .verdict import Verdict, outcome_of
-from .wording import limit_words, plural, quantity
+from .verdict import Verdict, limit_words, outcome_of, quantity
 
 
 def judge_run(
@@ -85,9 +85,9 @@ def judge_run(
     if looked_often and policy.population == "these-cases":
         raise InvalidOptionError(THESE_AT_THE_END)
     heard = _heard(run)
-    sides = Sides(heard, None if baseline is None else _heard(baseline), changed_evaluators)
+    runs = PairedRuns(heard, None if baseline is None else _heard(baseline), changed_evaluators)
     limits = Limits(
-        policy, sides, anytime=looked_often, planned=_plan(run), read_run=read_run, task_timeout=task_timeout
+        policy, runs, anytime=looked_often, planned=_plan(run), read_run=read_run, task_timeout=task_timeout
     )
     parts = [*facts_of(heard, policy), *facts_of_baseline(baseline, policy), *limits.parts()]
     claims = [part for part in parts if isinstance(part, Claim)]
@@ -101,15 +101,15 @@ def judge_run(
         findings=findings,
         run=run.name,
         baseline=None if baseline is None else baseline.name,
-        cases=len(sides.run.cases),
-        paired=None if sides.pairing is None else sides.pairing.pairs,
+        cases=len(runs.run.cases),
+        paired=None if runs.pairing is None else runs.pairing.pairs,
         confidence=confidence,
         look=counted,
         correction=policy.correction,
         population=policy.population,
         anytime=looked_often,
         notes=(
-            *_about(run, baseline, policy, sides, looked_often=looked_often),
+            *_about(run, baseline, policy, runs, looked_often=looked_often),
             *_spent(policy, counted),
             *_unknown_code(policy, baseline, changed_evaluators),
             *limits.notes,
@@ -118,7 +118,7 @@ def judge_run(
 
 
 def _about(
-    run: Report, baseline: Report | None, policy: Policy, sides: Sides, *, looked_often: bool
+    run: Report, baseline: Report | None, policy: Policy, runs: PairedRuns, *, looked_often: bool
 ) -> Iterator[str]:
     for report, whose in (
         (_heard(run), ""),
@@ -134,7 +134,7 @@ def _about(
         yield f"tasks failed in {len(baseline.failures):,} of {plural(attempts, 'attempt')} of the baseline, {share}"
     if baseline is not None and baseline.stopping is not None:
         yield "the baseline could be stopped early by a rule, which makes its numbers luckier or unluckier than they are"
-    yield from sides.notes(stopped=run.stopping is not None)
+    yield from runs.notes(stopped=run.stopping is not None)
     yield from _stopped(run, looked_often=looked_often)
 
 
