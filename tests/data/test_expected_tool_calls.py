@@ -9,7 +9,7 @@ from calipers.agents import TestCase, ToolUsageAuditor
 from calipers.errors import CalipersError, InvalidCaseError
 from calipers.evaluators import EqualsExpected, ToolCallsMatch
 from calipers.identity import case_identity
-from calipers.identity.cases import case_key
+from calipers.identity.case_content import case_key
 from calipers.matching import (
     Absent,
     AllOf,

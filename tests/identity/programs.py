@@ -967,12 +967,17 @@ UNKNOWN: dict[str, list[Program]] = {
     "arguments of the command line, and standard input": [
         Program("import sys\nsys.argv[1:] = ['a']\ndef task(x): return sys.argv[1]", "['a']", "['b']"),
     ],
-    "open files and connections, context variables, events, what a thread keeps to itself": [
+    "open files and connections, locks, context variables, events, what a thread keeps to itself": [
         Program("import io\nfile = io.StringIO('3')\ndef task(x): return file.getvalue()", "'3'", "'4'"),
         Program(
             "import contextvars\nlimit = contextvars.ContextVar('limit', default=3)\ndef task(x): return limit.get()",
             "default=3",
             "default=4",
+        ),
+        Program(
+            "import threading\nlock = threading.Lock()\nlock.acquire()\ndef task(x): return lock.locked()",
+            "acquire()",
+            "locked()",
         ),
         Program(
             "import threading\nready = threading.Event()\nready.set()\ndef task(x): return ready.is_set()",

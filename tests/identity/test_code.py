@@ -392,10 +392,9 @@ Some = typing.List[T]
 Word = typing.Annotated[str, pydantic.Field(pattern="a"), pydantic.BeforeValidator(str)]
 Call = typing.Callable[[typing.Any], typing.Literal["a"]]
 Bare = typing.Union
-lock, gate = threading.Lock(), asyncio.Semaphore(3)
 
 def task(x):
-    lock, gate, T, Some, Word, Call, Bare
+    T, Some, Word, Call, Bare
     return E.A, F.X, P, Model, Struct, Pair, G, Ordered, D, Alias, Either, x in {1, "a"}, -0.0
 """
 
@@ -416,11 +415,13 @@ def test_classes_of_every_common_kind_are_known(project):
         "import threading\nthread = threading.Timer(3, print)\ndef task(x): return thread.interval\n",
         "import contextvars\nlimit = contextvars.ContextVar('limit', default=3)\ndef task(x): return limit.get()\n",
         "import threading\nready = threading.Event()\ndef task(x): return ready.is_set()\n",
+        "import threading\nlock = threading.Lock()\ndef task(x):\n    with lock: return x\n",
+        "import asyncio\ngate = asyncio.Semaphore(3)\nasync def task(x):\n    async with gate: return x\n",
         "import threading\nlocal = threading.local()\ndef task(x): return local.limit\n",
         "import weakref\nclass C: pass\nc = C()\nlast = weakref.finalize(c, print, 3)\ndef task(x): return last()\n",
         "import typing\nKind = typing.List['Nobody']\ndef task(x): return Kind\n",
     ],
-    ids=["thread", "context variable", "event", "local", "finalizer", "type in quotes"],
+    ids=["thread", "context variable", "event", "lock", "semaphore", "local", "finalizer", "type in quotes"],
 )
 def test_what_coordinates_or_annotates_and_does_not_tell_what_it_holds_has_no_identity(project, source):
     found = task_identity(project.load(tasks=source).task)

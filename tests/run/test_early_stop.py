@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from calipers import Case, Dataset
 from calipers.errors import InvalidOptionError
-from calipers.run.early_stop import in_random_order
+from calipers.run.runner import in_random_order
 from calipers.run.work import work_items
 from calipers.scoring.plan import make_plan
 

@@ -23,7 +23,7 @@ from calipers.data.record import ReportCase, ReportCaseFailure, name_results
 from calipers.data.result_names import Names
 from calipers.errors import InvalidOptionError
 from calipers.identity.fingerprint import raw_digest
-from calipers.identity.values import written
+from calipers.identity.value_bytes import written
 from calipers.report.report import Report
 
 Record: TypeAlias = ReportCase | ReportCaseFailure

@@ -3,7 +3,7 @@
 From the root, the walk follows every name that the code reads: functions and classes of the project and their base
 classes, what closures and default arguments hold, global values, imports inside functions. Libraries are not looked into:
 they are known by their version, and Python's own by nothing. A name that is reached only by a detour (`getattr` with a
-computed name, a registry filled elsewhere) is not found; whoever uses such declares a version.
+computed name, a registry filled elsewhere) is not found: declare a version there.
 """
 
 import ast
@@ -18,9 +18,8 @@ from functools import partial
 from typing import Any, ForwardRef
 
 from .fingerprint import digest, shown
-from .imports import imported_files
+from .imports import check_loaded, imported_files
 from .libraries import Libraries
-from .loaded import check_loaded
 from .members import attributes_of, functions_of, is_generated, is_list_of_names
 from .origin import (
     home_of,
@@ -32,7 +31,7 @@ from .origin import (
     wrapped_by,
 )
 from .outside import FILES, done_by, done_in, is_file_url, is_opener, is_parser_of_settings
-from .syntax import (
+from .source import (
     ENVIRONMENT,
     Definition,
     NoSourceError,
@@ -48,8 +47,7 @@ from .syntax import (
     reads,
     shape,
 )
-from .typing_forms import is_named_type, is_type_variable
-from .values import NoFormError, fields_of, says_nothing, written
+from .value_bytes import NoFormError, fields_of, is_logger, is_named_type, is_type_variable, written
 
 _MOST_HELPERS = 1000
 """A walk that finds more than this is not about one task or evaluator any more."""
@@ -181,7 +179,7 @@ class Walk:
         Raises:
             UnknowableError: it has no form.
         """
-        if says_nothing(value, type(value)) or is_type_variable(value):
+        if is_logger(value) or is_type_variable(value):
             return
         try:
             text = shown(value, written(value, self.refer), name=_last_word(label), texts=texts)
@@ -205,7 +203,7 @@ class Walk:
         if fields is None:
             if known_only:
                 return
-            raise UnknowableError(f"nobody can tell what a {type(thing).__name__} holds")
+            raise UnknowableError(f"what a {type(thing).__name__} holds cannot be read")
         for name in sorted(fields):
             try:
                 self.value(f"{label} {name}", fields[name], texts=texts)
@@ -225,7 +223,7 @@ class Walk:
                 label = f"global {self._namespace.get('__name__', '')}.{name}"
                 self._types.setdefault(label, (self._namespace[name], self._namespace))
             elif not hasattr(builtins, name):
-                raise NoFormError(f"nobody can tell what the type {text!r} is")
+                raise NoFormError(f"the type {text!r} is not defined")
         return text
 
     def _composed(self, what: str, parts: list[Any]) -> str:

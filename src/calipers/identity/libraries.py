@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from .fingerprint import digest
-from .in_use import globals_set_in, settings_in
+from .library_state import globals_set_in, settings_in
 from .members import vars_of
 from .origin import is_library, is_library_module, library_version, module_of
-from .values import NoFormError, written
+from .value_bytes import NoFormError, written
 
 _MOST = 2_000
 """A table of more entries is one that the library brings along."""

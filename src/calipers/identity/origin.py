@@ -73,7 +73,7 @@ def wrapped_by(thing: Any) -> Any:
     try:
         known = inspect.getattr_static(thing, "__wrapped__", None) is not None
         return getattr(thing, "__wrapped__", None) if known else None
-    except Exception:  # what it wraps is somebody else's code
+    except Exception:  # user code runs here
         return None
 
 

@@ -4,7 +4,6 @@ from calipers.matching.call import CallOf as CallOf
 from calipers.matching.call import CallRules as CallRules
 from calipers.matching.call import Names as Names
 from calipers.matching.call import compare_calls as compare_calls
-from calipers.matching.calls_match import CallsMatch as CallsMatch
 from calipers.matching.constraints import AtLeast as AtLeast
 from calipers.matching.constraints import AtMost as AtMost
 from calipers.matching.constraints import Before as Before
@@ -15,6 +14,7 @@ from calipers.matching.constraints import Never as Never
 from calipers.matching.constraints import Step as Step
 from calipers.matching.dates import DateIs as DateIs
 from calipers.matching.edits import Edit as Edit
+from calipers.matching.match import CallsMatch as CallsMatch
 from calipers.matching.match import match_calls as match_calls
 from calipers.matching.match_options import MatchOptions as MatchOptions
 from calipers.matching.match_options import Mode as Mode

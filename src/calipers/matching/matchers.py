@@ -20,14 +20,7 @@ from calipers.data.value_text import show, show_typed
 from calipers.errors import AttemptTimeoutError, InvalidOptionError, MissingExtraError
 
 from .assignment import best_pairs
-from .value_comparison import (
-    Matcher,
-    absence_accepted,
-    differences,
-    is_nan,
-    mean_of,
-    similarity,
-)
+from .value_comparison import Matcher, absence_accepted, differences, is_nan, mean_of, similarity
 
 _JSON_TYPES: Mapping[str, tuple[type, ...]] = {
     "array": (list, tuple),

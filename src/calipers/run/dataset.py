@@ -25,11 +25,10 @@ if TYPE_CHECKING:
     from calipers.files.dataset_document import Format
     from calipers.matching.match import CallLike
     from calipers.report.report import Report
-    from calipers.run.early_stop import StopRule
     from calipers.run.evaluation import Progress
-    from calipers.run.journal import Keeping
-    from calipers.run.runner import Options, Record
+    from calipers.run.runner import Options, Record, StopRule
     from calipers.run.task import Invokable
+    from calipers.run.work import Keeping
     from calipers.stores.store import Store
 
 _SHOWN = 5

@@ -20,11 +20,9 @@ from calipers.errors import CalipersError, InvalidOptionError, StoreError
 from calipers.process.interrupt import Signal, held_back, listening, on_interrupt
 from calipers.report.report import Incomplete, Report, Stopping, after_attempts
 from calipers.report.report_evaluator import run_report_evaluators
-from calipers.run.early_stop import ForeseeingRule, in_random_order
-from calipers.run.journal import Journal, Keeping, Setup
-from calipers.run.runner import Options, Run
+from calipers.run.runner import ForeseeingRule, Options, Run, in_random_order
 from calipers.run.task import Invokable, Task, as_task
-from calipers.run.work import Unread, WorkQueue, work_items
+from calipers.run.work import Journal, Keeping, Setup, Unread, WorkQueue, work_items
 from calipers.run.workers import LoopWorkers, ThreadWorkers
 from calipers.scoring.plan import Plan, make_plan
 from calipers.scoring.scoring import NotedScoring, Scoring

@@ -2,8 +2,7 @@
 
 from .capture import SpanCapture, SpanRecorder, span_recorder
 from .query import SpanQuery, SpanStatus, compile_query
-from .tree import SpanEvent, SpanMatcher, SpanNode, SpanTree
-from .usage import usage_metrics
+from .tree import SpanEvent, SpanMatcher, SpanNode, SpanTree, usage_metrics
 
 __all__ = [
     "SpanCapture",

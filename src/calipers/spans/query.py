@@ -9,8 +9,8 @@ Every key of a query is a condition and all of them must hold. What a reader mig
 - `all_children_have`, `all_descendants_have` and `all_ancestors_have` need at least one such relative: a span without
   children has not shown that its children comply. `no_child_has` and its like are plain absence, true without any.
 - A limit of 0 is a limit, and `""` is a name. A condition set to `None` is a mistake, not an absent condition.
-- An attribute that is missing is not one that is `None`, and `True` is not `1`; the module `attributes` says when two
-  values are equal.
+- An attribute that is missing is not one that is `None`, and `True` is not `1`. Text that holds JSON also matches
+  the list or mapping that it says.
 - `name_matches_regex` is anchored at the start of the name only, like `re.match`; begin with `.*` to search, end
   with `$` to match all of it.
 - `stop_recursing_when` bounds the walks to descendants and ancestors of the query it stands in: a relative that
@@ -18,6 +18,8 @@ Every key of a query is a condition and all of them must hold. What a reader mig
 - Durations are seconds, or `timedelta`.
 """
 
+import base64
+import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import timedelta
@@ -29,8 +31,6 @@ from typing_extensions import (
 
 from calipers.data.argument_checks import did_you_mean, is_number, is_whole_number
 from calipers.errors import InvalidOptionError
-
-from .attributes import check_value, matches_value
 
 SpanStatus = Literal["unset", "ok", "error"]
 """How a span ended: `unset` when nobody said."""
@@ -403,3 +403,104 @@ def _inner(key: str, value: Any) -> SpanPredicate:
 
 def _drop_it(key: str, value: Any) -> str:
     return f" (leave {key} out to ask nothing)" if value is None else ""
+
+
+# ---------------------------------------------------------------------- attributes
+#
+# Equality: `True` is not `1`; `1` is `1.0`; NaN equals NaN; a list equals a tuple. Instrumentations often store a structure
+# as JSON text, so a list or a mapping also matches text that parses to it.
+#
+# Storing: JSON has no bytes, no NaN and, in many readers, no integers beyond 64 bits. Such a value is stored as a mapping
+# with one tag: `{"$bytes": base64}`, `{"$float": "nan"}`, `{"$int": hex}`. A mapping with a key that begins with a dollar
+# sign is stored under `{"$dict": ...}`. Tuples come back as lists.
+
+
+def check_value(key: str, value: Any) -> None:
+    """Nothing, when the value is of a kind that spans carry.
+
+    Raises:
+        TypeError: it is not.
+    """
+    _encode(value, key)
+
+
+def matches_value(wanted: Any, found: Any) -> bool:
+    """Whether an attribute that is present has the wanted value."""
+    if isinstance(found, str) and isinstance(wanted, list | tuple | Mapping):
+        try:
+            found = json.loads(found)
+        except (ValueError, RecursionError):
+            return False
+    return _same(wanted, found)
+
+
+def _same(wanted: Any, found: Any) -> bool:
+    if isinstance(wanted, bool) or isinstance(found, bool):
+        return wanted is found
+    if isinstance(wanted, Mapping):
+        return (
+            isinstance(found, Mapping)
+            and wanted.keys() == found.keys()
+            and all(_same(value, found[key]) for key, value in wanted.items())
+        )
+    if isinstance(wanted, list | tuple):
+        return (
+            isinstance(found, list | tuple)
+            and len(wanted) == len(found)
+            and all(_same(one, other) for one, other in zip(wanted, found, strict=True))
+        )
+    if isinstance(wanted, float) and math.isnan(wanted):
+        return isinstance(found, float) and math.isnan(found)
+    return bool(wanted == found)
+
+
+def to_json(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """Attributes as plain JSON data.
+
+    Raises:
+        TypeError: a value is of a type that spans do not carry.
+    """
+    return {key: _encode(value, key) for key, value in attributes.items()}
+
+
+def from_json(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Attributes as `to_json` was given them."""
+    return {key: _decode(value) for key, value in data.items()}
+
+
+def _encode(value: Any, key: str) -> Any:
+    if value is None or isinstance(value, bool | str):
+        return value
+    if isinstance(value, int):
+        return value if -(2**63) <= value < 2**63 else {"$int": hex(value)}
+    if isinstance(value, float):
+        return value if math.isfinite(value) else {"$float": str(value)}
+    if isinstance(value, bytes):
+        return {"$bytes": base64.b64encode(value).decode("ascii")}
+    if isinstance(value, list | tuple):
+        return [_encode(item, key) for item in value]
+    if isinstance(value, Mapping) and all(isinstance(name, str) for name in value):
+        plain = {name: _encode(item, key) for name, item in value.items()}
+        return {"$dict": plain} if any(name.startswith("$") for name in plain) else plain
+    raise TypeError(
+        f"attribute {key!r} holds {value!r}, a {type(value).__name__}: span attributes are strings, numbers, booleans,"
+        " bytes, None, and lists and mappings (with string keys) of these"
+    )
+
+
+def _decode(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_decode(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    match value:
+        case {"$int": str(digits)}:
+            return int(digits, 16)
+        case {"$float": str(number)}:
+            return float(number)
+        case {"$bytes": str(text)}:
+            return base64.b64decode(text)
+        case {"$dict": dict(plain)}:
+            return {name: _decode(item) for name, item in plain.items()}
+        case _:
+            return {name: _decode(item) for name, item in value.items()}

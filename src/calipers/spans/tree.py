@@ -12,15 +12,16 @@ A span is one piece of work that instrumentation timed: a model request, a tool 
   pass `compile_query(query)`.
 """
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from typing import Any, Self, TypeAlias, cast, get_args
+from typing import Any, Final, Self, TypeAlias, cast, get_args
 
+from calipers.data.argument_checks import is_number
 from calipers.data.redaction import masked
 
-from .attributes import from_json, to_json
-from .query import SpanQuery, SpanStatus, compile_query, walk_ancestors, walk_descendants
+from .query import SpanQuery, SpanStatus, compile_query, from_json, to_json, walk_ancestors, walk_descendants
 
 FORMAT_VERSION = 1
 """The version of what `SpanTree.to_dict` writes."""
@@ -412,3 +413,47 @@ def _known_status(status: Any) -> SpanStatus:
     if status not in get_args(SpanStatus):
         raise ValueError(f"status is one of 'unset', 'ok' and 'error', got {status!r}")
     return cast("SpanStatus", status)
+
+
+# ---------------------------------------------------------------------- usage
+
+_USAGE: Final = "gen_ai.usage."
+_REQUESTS: Final = frozenset({None, "chat", "text_completion", "generate_content"})
+"""Operations that ask a model for text; `None`: the span does not say which operation it is."""
+
+
+def usage_metrics(tree: SpanTree) -> dict[str, int | float]:
+    """What the spans of an attempt say it used: requests to models, tokens and cost; empty if no span says.
+
+    Instrumentation notes usage by OpenTelemetry's conventions for generative AI. `gen_ai.usage.input_tokens` becomes the metric
+    `input_tokens`, and so on for whatever else begins with `gen_ai.usage.` or `gen_ai.usage.details.`; `operation.cost` becomes
+    `cost`; each request to a model counts in `requests`. The span of an agent often repeats the sum of the requests inside it,
+    so a span with usage inside it does not count itself.
+    """
+    found: dict[str, int | float] = {}
+    for node in tree:
+        if not _tells(node) or any(map(_tells, node.descendants)):
+            continue
+        if node.attributes.get("gen_ai.operation.name") in _REQUESTS:
+            found["requests"] = found.get("requests", 0) + 1
+        for key, amount in node.attributes.items():
+            if (name := _metric(key)) is not None and _is_amount(amount):
+                found[name] = found.get(name, 0) + amount
+    return found
+
+
+def _tells(node: SpanNode) -> bool:
+    return "gen_ai.request.model" in node.attributes or any(key.startswith(_USAGE) for key in node.attributes)
+
+
+def _metric(key: str) -> str | None:
+    """What the metric of an attribute is called; `None` if it is none."""
+    if key == "operation.cost":
+        return "cost"
+    if not key.startswith(_USAGE):
+        return None
+    return key.removeprefix(_USAGE).removeprefix("details.") or None
+
+
+def _is_amount(value: Any) -> bool:
+    return is_number(value) and 0 <= value < math.inf

@@ -11,11 +11,11 @@ from typing import Any
 import msgspec
 
 from calipers.data.case import Case
-from calipers.identity.cases import CodeInValues, case_key, code_key
-from calipers.identity.evaluators import evaluator_identity
+from calipers.identity.callables import evaluator_identity
+from calipers.identity.case_content import CodeInValues, case_key, code_key
 from calipers.identity.fingerprint import AnyIdentity, Identity, Unknown, digest, raw_digest
 from calipers.identity.libraries import Libraries
-from calipers.identity.values import NoFormError, held, written
+from calipers.identity.value_bytes import NoFormError, held, written
 from calipers.run.work import REMEMBERED_NAMES, Work
 from calipers.scoring.plan import Plan, PlannedEvaluator
 

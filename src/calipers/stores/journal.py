@@ -27,12 +27,11 @@ from calipers.data.redaction import masked
 from calipers.data.result_names import Names
 from calipers.data.reuse import Recalled, Reuse
 from calipers.errors import InvalidOptionError
+from calipers.identity.callables import task_identity, with_hooks
 from calipers.identity.fingerprint import AnyIdentity, Identity, Unknown
 from calipers.identity.libraries import Libraries
-from calipers.identity.tasks import task_identity, with_hooks
 from calipers.report.report import Report
-from calipers.run.journal import Keeping, Setup
-from calipers.run.work import Work
+from calipers.run.work import Keeping, Setup, Work
 from calipers.scoring.plan import PlannedEvaluator
 from calipers.spans import SpanTree
 

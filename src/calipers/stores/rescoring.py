@@ -28,7 +28,7 @@ from calipers.data.result import describe_error
 from calipers.data.retry import Retry, as_retry
 from calipers.data.reuse import Recalled, Reuse
 from calipers.errors import CalipersError, InvalidOptionError, StoreError
-from calipers.identity.evaluators import evaluator_identity
+from calipers.identity.callables import evaluator_identity
 from calipers.identity.fingerprint import Unknown
 from calipers.process.interrupt import Signal, on_interrupt
 from calipers.process.loop import run_sync
@@ -70,7 +70,7 @@ from collections.abc import Collection
 
 from calipers.data.context import EvaluatorContext
 from calipers.data.result import EvaluationResult
-from calipers.identity.cases import case_key
+from calipers.identity.case_content import case_key
 from calipers.report.analysis import Aggregate, Analysis
 from calipers.run.work import work_items
 from calipers.scoring.scoring import Earlier, NotedScoring

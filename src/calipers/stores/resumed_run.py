@@ -15,8 +15,7 @@ from calipers.data.jsonable import plain
 from calipers.errors import InvalidOptionError, StoreError
 from calipers.identity.code import VARIABLE
 from calipers.identity.fingerprint import AnyIdentity, Identity, differences
-from calipers.run.journal import Setup
-from calipers.run.work import Work
+from calipers.run.work import Setup, Work
 
 from .packing import facts_of
 from .run_info import RunInfo, StoredEvaluator

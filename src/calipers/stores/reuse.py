@@ -31,9 +31,9 @@ from calipers.data.jsonable import plain
 from calipers.data.record import ReportCase, is_other_loop, told_calls
 from calipers.data.reuse import Cell, Recalled
 from calipers.errors import SpanTreeRecordingError, StoreDamagedError
-from calipers.identity.cases import CodeInValues
+from calipers.identity.case_content import CodeInValues
 from calipers.identity.fingerprint import digest
-from calipers.identity.values import written
+from calipers.identity.value_bytes import written
 from calipers.run.work import Work
 from calipers.scoring.plan import PlannedEvaluator
 from calipers.spans import SpanTree

@@ -23,7 +23,7 @@ from typing import Any
 import msgspec
 
 from calipers.identity import Unknown, task_identity
-from calipers.identity.values import fields_of
+from calipers.identity.value_bytes import fields_of
 
 _ENCODER = msgspec.json.Encoder(order="sorted")
 

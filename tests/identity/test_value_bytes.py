@@ -19,7 +19,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calipers.identity.values import NoFormError, written
+from calipers.identity.value_bytes import NoFormError, written
 
 PLAIN = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text() | st.binary(),
@@ -123,13 +123,13 @@ def test_a_lone_surrogate_and_a_huge_integer_have_a_form():
 @pytest.mark.parametrize(
     ("value", "said"),
     [
-        (object(), "a object, of which nobody can tell"),
+        (object(), "is a object, and what it holds cannot be read"),
         (len, "is code, not data"),
         (Thing, "is code, not data"),
         (functools.partial(print), "is code, not data"),
-        ({"a": [object()]}, "nobody can tell"),
+        ({"a": [object()]}, "cannot be read"),
         (Thing(object()), "Thing.a: "),
-        (SimpleNamespace(a=1), "nobody can tell"),
+        (SimpleNamespace(a=1), "cannot be read"),
     ],
     ids=["object", "builtin", "class", "partial", "inside", "attribute", "library object"],
 )
@@ -242,5 +242,5 @@ def test_the_value_of_an_enumeration_counts():
 
 
 def test_what_is_hidden_in_a_base_class_has_no_form():
-    with pytest.raises(NoFormError, match="nobody can tell"):
+    with pytest.raises(NoFormError, match="cannot be read"):
         written(Random(1))

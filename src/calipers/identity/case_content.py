@@ -24,7 +24,7 @@ from calipers.matching.matcher_data import calls_data
 from .code import UnknowableError, Walk
 from .fingerprint import AnyIdentity, Identity, Unknown, digest, identity_of, raw_digest
 from .libraries import Libraries
-from .values import NoFormError, written
+from .value_bytes import NoFormError, written
 
 _ABSENT = b"-"
 _NOTHING = written(None)

@@ -1,19 +1,17 @@
 """Values as bytes: equal content gives equal bytes, different content different ones, in every process.
 
 `1`, `1.0`, `True` and `"1"` differ, and so do a tuple and a list. The order of a mapping's keys counts, though Python
-calls such mappings equal: whoever goes through one, or makes a prompt of it, sees it. That of a set does not.
-Dataclasses, msgspec, attrs and pydantic models are their class's name and their fields; of a dataclass, fields that are
-not compared are left out, for they are no content. Objects of the project's own classes are their attributes. What has
-neither, such as an open connection, has no form, and whoever holds it has no identity.
+calls such mappings equal: code that loops over one, or makes a prompt of it, sees the order. That of a set does not count.
+Dataclasses, msgspec, attrs and pydantic models are their class's name and their fields, without the fields of a dataclass
+that are not compared. Objects of the project's own classes are their attributes. Types such as `Literal["a"]` are what they
+are made of. Anything else, such as a lock or an open connection, has no form, and what holds it has no identity.
 """
 
-import asyncio
 import dataclasses
 import inspect
 import logging
 import re
 import struct
-import threading
 import weakref
 from collections import defaultdict, deque
 from collections.abc import Callable, Mapping
@@ -25,8 +23,8 @@ from fractions import Fraction
 from functools import WRAPPER_ASSIGNMENTS, cached_property
 from http.cookiejar import CookieJar
 from pathlib import PurePath
-from types import MemberDescriptorType, MethodType
-from typing import Any
+from types import GenericAlias, MemberDescriptorType, MethodType, UnionType
+from typing import Any, ClassVar, ForwardRef, NewType, get_args, get_origin
 from uuid import UUID
 
 import msgspec
@@ -34,23 +32,18 @@ import msgspec
 from calipers.data.jsonable import loaded_types
 from calipers.data.redaction import masked_text
 
-from .in_use import is_coordinating, settings_in
+from .library_state import is_coordinating, settings_in
 from .members import vars_of
 from .origin import is_installed, is_library, module_of, wrapped_by
 from .outside import is_parser_of_settings
-from .typing_forms import form_of_type, is_named_type
 
 _DEEPEST = 100
-_LOCKS = frozenset(
-    {type(threading.Lock()), type(threading.RLock()), asyncio.Lock}
-    | {getattr(home, name) for home in (threading, asyncio) for name in ("Semaphore", "BoundedSemaphore")}
-)
 _MADE_BY_CLASS = 1 << 9
 """The flag of classes that are not part of the interpreter itself."""
 
 
 class NoFormError(Exception):
-    """A value of which nobody can say whether it equals another."""
+    """A value that cannot be compared with others: it does not show what it holds."""
 
 
 def written(
@@ -155,9 +148,7 @@ class _Writing:
             return
         self._text(b"o", f"{kind.__module__}.{kind.__qualname__}")
         library = is_library(kind)
-        if self.refer is not None and (
-            says_nothing(value, kind) or (self.inside and _is_opaque(value, kind))
-        ):
+        if self.refer is not None and (is_logger(value) or (self.inside and _is_opaque(value, kind))):
             return
         if self.refer is not None and not library:
             self._text(b"c", self.refer(kind))
@@ -247,7 +238,7 @@ class _Writing:
             fields = settings_in(held(value), kind)
             self._text(b"c", self.refer(kind))
         if fields is None:
-            raise NoFormError(f"{_short(value)} is a {kind.__name__}, of which nobody can tell what is in it")
+            raise NoFormError(f"{_short(value)} is a {kind.__name__}, and what it holds cannot be read")
         self._pairs(fields, kind)
 
     def _pairs(self, fields: Mapping[str, Any], kind: type) -> None:
@@ -290,9 +281,9 @@ def _tells_what_it_holds(value: Any, kind: type) -> bool:
     return not _holds_more(kind) and (bool(_slots(kind)) or hasattr(value, "__dict__"))
 
 
-def says_nothing(value: Any, kind: type) -> bool:
-    """Whether it only coordinates or logs, so that no result depends on it."""
-    return kind in _LOCKS or isinstance(value, logging.Logger)
+def is_logger(value: Any) -> bool:
+    """Whether it only logs, so that no result depends on it."""
+    return isinstance(value, logging.Logger)
 
 
 def _is_opaque(value: Any, kind: type) -> bool:
@@ -404,3 +395,41 @@ def _short(value: Any) -> str:
     except Exception:
         return f"an object of type {type(value).__name__}"
     return text if len(text) <= 80 else text[:80] + "…"
+
+
+_HOMES = frozenset({"typing", "typing_extensions"})
+_VARIABLES = frozenset({"TypeVar", "ParamSpec", "TypeVarTuple"})
+_SPECIAL = type(ClassVar)
+"""What `Literal`, `Union` and the like are by themselves."""
+
+
+# ---------------------------------------------------------------------- types
+#
+# Code reads types at run time: `get_args(Literal[...])` is a list of labels, and a validator is built from `Annotated`. So
+# those that are no classes count by their origin and their arguments. A type variable is its name.
+
+
+def is_type_variable(value: Any) -> bool:
+    """Whether it is a `TypeVar` or the like."""
+    return type(value).__module__ in _HOMES and type(value).__name__ in _VARIABLES
+
+
+def is_named_type(value: Any) -> bool:
+    """Whether it is a type that is known by its name, and may therefore contain itself."""
+    kind = type(value)
+    return isinstance(value, ForwardRef) or (kind.__module__ in _HOMES and kind.__name__ == "TypeAliasType")
+
+
+def form_of_type(value: Any) -> Any:
+    """What such a type is made of, as values; `None` if it is none, or one that does not tell."""
+    if isinstance(value, GenericAlias | UnionType):
+        return [get_origin(value), get_args(value)]
+    if type(value).__module__ not in _HOMES:
+        return None
+    if is_type_variable(value):
+        return value.__name__
+    if isinstance(value, NewType):
+        return [value.__name__, value.__supertype__]
+    if (origin := get_origin(value)) is not None:
+        return [origin, get_args(value)]
+    return repr(value) if isinstance(value, _SPECIAL) else None

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from calipers import Case
 from calipers.identity import Identity, Unknown, case_identity
-from calipers.identity.cases import case_key
+from calipers.identity.case_content import case_key
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),

@@ -1,9 +1,13 @@
-"""What makes two tasks the same: the version they declare, else their source and everything it names.
+"""What makes two tasks or two evaluators the same: their source and everything it names, or the version they declare.
 
-A declared version wins over the source: whoever declares one says that results stay comparable until it is raised. It is
-the way out for tasks whose source says little, such as a client of an agent that runs elsewhere. It stands for the source
-and for nothing else: two tasks of different names are two, and so are two partials that bind different values. What an
-object holds counts beside a version that its class declares; an object that sets its own version has said what it is.
+The version of a task wins over its source: results stay comparable until it is raised. It is the way out for tasks whose
+source says little, such as a client of an agent that runs elsewhere. It stands for the source and for nothing else: two tasks
+of different names are two, and so are two partials that bind different values. What an object holds counts beside a version
+that its class declares; an object that sets its own version has said what it is.
+
+The version of an evaluator (`get_evaluator_version`) is one part beside its source and its parameters, and stands for those
+that cannot be known. Parameters are the fields of a dataclass (those that are compared), the attributes of any other object,
+and what a partial has bound. An evaluator that Calipers ships is its type, its parameters and the release of Calipers.
 """
 
 import contextlib
@@ -14,15 +18,16 @@ from collections.abc import Iterable
 from typing import Any
 
 from calipers.data.argument_checks import is_number
+from calipers.data.evaluator_styles import as_evaluator
 
 from .code import UnknowableError, Walk, closure_of, defaults_of
 from .fingerprint import AnyIdentity, Unknown, identity_of
 from .libraries import Libraries
 from .members import functions_of
 from .origin import home_of, is_library, is_ours, module_of, wrapped_by
-from .values import NoFormError, fields_of
+from .value_bytes import NoFormError, fields_of
 
-_WAY_OUT = "declare a version: give the task an attribute `version`, such as task.version = '1'"
+_TASK_VERSION = "declare a version: give the task an attribute `version`, such as task.version = '1'"
 
 _MOST_DECORATORS = 100
 _HOOKS = ("on_suite_start", "on_test_start", "on_test_end", "dispatch")
@@ -47,7 +52,7 @@ def task_identity(
         walk_callable(walk, task, label="field", texts=False)
         walk.finish()
     except (UnknowableError, NoFormError) as error:
-        return Unknown(f"{error}; {_WAY_OUT}", walk.parts)
+        return Unknown(f"{error}; {_TASK_VERSION}", walk.parts)
     return identity_of(walk.parts)
 
 
@@ -196,3 +201,36 @@ def _free(walk: Walk, label: str) -> str:
         number += 1
         found = f"{label} {number}"
     return found
+
+
+_EVALUATOR_VERSION = "declare a version: give the evaluator a method get_evaluator_version()"
+
+
+def evaluator_identity(evaluator: Any, *, libraries: Libraries | None = None) -> AnyIdentity:
+    """The identity of an evaluator of any style.
+
+    Args:
+        evaluator: what would be passed to `Dataset`.
+        libraries: their settings, where several identities share them; default: they are looked at now.
+    """
+    one = as_evaluator(evaluator)
+    origin = getattr(one, "origin", one)
+    version = one.get_evaluator_version()
+    declared = {} if version is None else {"version": str(version)}
+    walk = Walk(libraries)
+    try:
+        walk_callable(walk, origin, label="parameter", texts=True)
+        walk.finish()
+    except (UnknowableError, NoFormError) as error:
+        if declared:
+            known = named_parts(origin, label="parameter", texts=True)
+            return identity_of({**known, **declared}, reads_name=True)
+        return Unknown(f"{error}; {_EVALUATOR_VERSION}", walk.parts)
+    reads_name = bool(walk.attributes & {"name", "case"}) or _asks_for_name(one)
+    return identity_of({**walk.parts, **declared}, reads_name=reads_name)
+
+
+def _asks_for_name(evaluator: Any) -> bool:
+    """Whether a function takes the name of the case, or the case itself, as a parameter."""
+    asked = {parameter.name for parameter in getattr(evaluator, "parameters", ())}
+    return bool(asked & {"name", "case", "test_case"})
