@@ -1,6 +1,8 @@
 """The shape of the package: which module may import which, how large things are, and what never appears."""
 
 import ast
+import subprocess
+import sys
 import tomllib
 from collections.abc import Iterator
 from functools import cache
@@ -50,7 +52,9 @@ FRONT_DOORS = {
     ("calipers.run.dataset", "calipers.views.progress"),
     ("calipers.run.evaluation", "calipers.rollouts.rollout_task"),
     ("calipers.data.evaluator", "calipers.process.loop"),
+    ("calipers.files.case_data", "calipers.matching.matcher_data"),
     ("calipers.gate.policy", "calipers.files.policy_file"),
+    ("calipers.identity.case_content", "calipers.matching.matcher_data"),
     ("calipers.comparison.comparison", "calipers.views.notebook"),
     ("calipers.gate.verdict", "calipers.views.notebook"),
     ("calipers.pytest_plugin.session", "calipers.process.interrupt"),
@@ -89,6 +93,8 @@ LAZY_EXPORTS = "__getattr__, __dir__, __all__ = lazy_exports(__name__, globals()
 """All the code that a front page may have."""
 
 LONGEST_FUNCTION = 70
+MOST_LOADED = 190
+"""Modules that `calipers run` loads for a small dataset in YAML: what only some runs need loads late."""
 
 
 class Import(NamedTuple):
@@ -281,6 +287,20 @@ def test_every_function_fits_a_screen():
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     }
     assert not {name: length for name, length in lengths.items() if length > LONGEST_FUNCTION}
+
+
+def test_a_run_of_a_small_dataset_loads_only_what_it_needs(tmp_path):
+    (tmp_path / "cases.yaml").write_text(
+        "name: small\ncases:\n- name: a\n  inputs: 1\n  expected_output: 1\nevaluators:\n- EqualsExpected\n",
+        encoding="utf-8",
+    )
+    (tmp_path / "task.py").write_text("def task(x): return x\n", encoding="utf-8")
+    run = [sys.executable, "-X", "importtime", "-m", "calipers", "run", "cases.yaml", "--task", "task.py:task"]
+    done = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, check=True)
+    loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    ours = sorted(name for name in loaded if name.partition(".")[0] == "calipers")
+    assert "calipers.run.runner" in ours
+    assert len(ours) <= MOST_LOADED, ours
 
 
 @pytest.mark.parametrize("name", [name for name, path in SOURCES.items() if path.name == "__init__.py"])

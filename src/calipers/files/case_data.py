@@ -10,8 +10,6 @@ from calipers.data.case import Case, is_timeout
 from calipers.data.trace import ToolCall
 from calipers.data.user_turn import UserTurn
 from calipers.errors import InvalidOptionError, InvalidTraceError
-from calipers.matching.match import as_expected_calls
-from calipers.matching.matcher_data import calls_data
 
 from .catalog import Catalog, write_evaluator
 from .problem import Problems, Steps, shorten, suggest
@@ -123,17 +121,21 @@ def read_calls(data: Any, steps: Steps, problems: Problems) -> list[ToolCall]:
     if not isinstance(data, list):
         problems.add(steps, "expected a list of tool calls; an empty list expects none", data)
         return []
+    from calipers.matching.matcher_data import read_call
+
     found: list[ToolCall] = []
     for index, call in enumerate(data):
         try:
-            found += as_expected_calls([call])
+            found.append(read_call(call))
         except (InvalidTraceError, InvalidOptionError) as error:
-            problems.add((*steps, index), str(error).removeprefix("expected call 0: "))
+            problems.add((*steps, index), str(error))
     return found
 
 
 def written_calls(case: Any, steps: Steps, problems: Problems) -> list[Any]:
     """The expected tool calls of a case as plain data; what has no plain form is added to the problems."""
+    from calipers.matching.matcher_data import calls_data
+
     try:
         return calls_data(case.expected_tool_calls)
     except InvalidOptionError as error:

@@ -19,7 +19,6 @@ from typing import Any
 
 from calipers.data.case import Case
 from calipers.errors import InvalidOptionError
-from calipers.matching.matcher_data import calls_data
 
 from .code import UnknowableError, Walk
 from .fingerprint import AnyIdentity, Identity, Unknown, digest, identity_of, raw_digest
@@ -151,6 +150,8 @@ def code_key(code: dict[str, str]) -> bytes:
 
 
 def _calls(case: Case[Any, Any, Any], meet: Callable[[Any], None]) -> bytes:
+    from calipers.matching.matcher_data import calls_data
+
     calls = case.expected_tool_calls or []
     try:
         return written(calls_data(calls))
