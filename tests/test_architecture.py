@@ -79,7 +79,6 @@ COMMANDS = "calipers.cli.commands."
 """Where a module holds the options of a command, and loads what the command does when it runs."""
 
 TYPING_ONLY = {
-    ("calipers.data.case", "calipers.matching.match"),
     ("calipers.data.context", "calipers.spans"),
     ("calipers.run.dataset", "calipers.files.catalog"),
     ("calipers.run.dataset", "calipers.files.dataset_document"),
@@ -295,7 +294,17 @@ def test_a_run_of_a_small_dataset_loads_only_what_it_needs(tmp_path):
         encoding="utf-8",
     )
     (tmp_path / "task.py").write_text("def task(x): return x\n", encoding="utf-8")
-    run = [sys.executable, "-X", "importtime", "-m", "calipers", "run", "cases.yaml", "--task", "task.py:task"]
+    run = [
+        sys.executable,
+        "-X",
+        "importtime",
+        "-m",
+        "calipers",
+        "run",
+        "cases.yaml",
+        "--task",
+        "task.py:task",
+    ]
     done = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, check=True)
     loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
     ours = sorted(name for name in loaded if name.partition(".")[0] == "calipers")

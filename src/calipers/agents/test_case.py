@@ -10,7 +10,7 @@ from uuid import uuid4
 
 from calipers.data.case import Case
 from calipers.data.evaluator import EvaluatorLike
-from calipers.matching.match import CallLike
+from calipers.data.trace import CallLike
 
 
 class TestCase(Case[Any, Any, dict[str, Any]]):

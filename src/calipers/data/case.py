@@ -12,20 +12,17 @@ A case with `turns` instead of inputs is a conversation with a scripted user; se
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Generic, overload
+from typing import Any, Generic, overload
 
 from calipers.data.context import InputsT, MetadataT, OutputT
 from calipers.data.evaluator import EvaluatorLike
 from calipers.data.evaluator_styles import checked_evaluators
 from calipers.data.jsonable import safe_repr
-from calipers.data.trace import ToolCall
+from calipers.data.trace import CallLike, ToolCall
 from calipers.data.user_turn import ABSENT, UserTurn, as_turns, evaluators_of
 from calipers.errors import InvalidCaseError, InvalidOptionError, InvalidTraceError
 
 from .argument_checks import is_number
-
-if TYPE_CHECKING:
-    from calipers.matching.match import CallLike
 
 
 class Case(Generic[InputsT, OutputT, MetadataT]):
@@ -74,7 +71,7 @@ class Case(Generic[InputsT, OutputT, MetadataT]):
         inputs: InputsT,
         metadata: MetadataT | None = ...,
         expected_output: OutputT | None = ...,
-        expected_tool_calls: "Iterable[CallLike] | None" = ...,
+        expected_tool_calls: Iterable[CallLike] | None = ...,
         evaluators: Sequence[EvaluatorLike[InputsT, OutputT, MetadataT]] = ...,
         cluster: str | None = ...,
         tags: Sequence[str] = ...,
@@ -87,7 +84,7 @@ class Case(Generic[InputsT, OutputT, MetadataT]):
         name: str | None = ...,
         turns: Sequence[UserTurn | str],
         metadata: MetadataT | None = ...,
-        expected_tool_calls: "Iterable[CallLike] | None" = ...,
+        expected_tool_calls: Iterable[CallLike] | None = ...,
         evaluators: Sequence[EvaluatorLike[InputsT, OutputT, MetadataT]] = ...,
         cluster: str | None = ...,
         tags: Sequence[str] = ...,
@@ -100,7 +97,7 @@ class Case(Generic[InputsT, OutputT, MetadataT]):
         inputs: InputsT = ABSENT,
         metadata: MetadataT | None = None,
         expected_output: OutputT | None = ABSENT,
-        expected_tool_calls: "Iterable[CallLike] | None" = None,
+        expected_tool_calls: Iterable[CallLike] | None = None,
         evaluators: Sequence[EvaluatorLike[InputsT, OutputT, MetadataT]] = (),
         cluster: str | None = None,
         tags: Sequence[str] = (),

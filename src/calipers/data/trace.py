@@ -26,7 +26,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
@@ -193,6 +193,11 @@ class ToolCall:
             "required": ["name"],
             "additionalProperties": False,
         }
+
+
+CallLike: TypeAlias = ToolCall | Mapping[str, Any] | str
+"""A tool call, a mapping with its `name` and `arguments` (and, where a call is expected, `matchers`), or the name of a
+tool: an expected one with any arguments, an actual one that was called without any."""
 
 
 def _fields_of(call: ToolCall) -> dict[str, Any]:

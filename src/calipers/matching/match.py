@@ -16,11 +16,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, TypeAlias
+from typing import Any
 
 from typing_extensions import Unpack
 
-from calipers.data.trace import ToolCall, Trace
+from calipers.data.trace import CallLike, ToolCall, Trace
 from calipers.data.value_text import show
 from calipers.errors import InvalidOptionError, InvalidTraceError
 
@@ -161,11 +161,6 @@ class CallsMatch:
 
     def __str__(self) -> str:
         return f"{'passed' if self.passed else 'failed'} with score {self.score:.3f}: {self.reason}"
-
-
-CallLike: TypeAlias = ToolCall | Mapping[str, Any] | str
-"""A tool call, a mapping with its `name` and `arguments` (and, where a call is expected, `matchers`), or the name of a
-tool: an expected one with whatever arguments, an actual one that was called without any."""
 
 
 def match_calls(

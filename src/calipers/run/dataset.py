@@ -15,6 +15,7 @@ from calipers.data.evaluator import EvaluatorLike
 from calipers.data.evaluator_styles import checked_evaluators
 from calipers.data.lifecycle import LifecycleFactory, RunHooks
 from calipers.data.retry import Retry, as_retry
+from calipers.data.trace import CallLike
 from calipers.errors import InvalidCaseError, InvalidOptionError
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from calipers.files.case_table import Source
     from calipers.files.catalog import Kind
     from calipers.files.dataset_document import Format
-    from calipers.matching.match import CallLike
     from calipers.report.report import Report
     from calipers.run.evaluation import Progress
     from calipers.run.runner import Options, Record, StopRule
@@ -272,7 +272,7 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
         inputs: InputsT,
         metadata: MetadataT | None = None,
         expected_output: OutputT | None = ...,
-        expected_tool_calls: "Iterable[CallLike] | None" = None,
+        expected_tool_calls: Iterable[CallLike] | None = None,
         evaluators: Sequence[EvaluatorLike[InputsT, OutputT, MetadataT]] = (),
         cluster: str | None = None,
         tags: Sequence[str] = (),

@@ -15,9 +15,8 @@ from calipers.data.context import EvaluatorContext, InputsT, MetadataT, OutputT
 from calipers.data.evaluator_output import read_scalar
 from calipers.data.record import ReportCase
 from calipers.data.result import EvaluationReason, EvaluationResult, EvaluatorSpec, Scalar
-from calipers.data.trace import LLMCall, ToolCall, Trace
+from calipers.data.trace import CallLike, LLMCall, ToolCall, Trace
 from calipers.errors import SpanTreeRecordingError
-from calipers.matching.match import CallLike
 from calipers.process.loop import run_sync
 from calipers.run.task import settle
 from calipers.scoring.plan import make_plan
