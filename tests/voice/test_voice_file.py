@@ -23,7 +23,7 @@ from calipers.voice import (
 )
 from calipers.voice.demo import OfflineAgent
 from calipers.voice.perturbations import KINDS, Babble, Chain, Gain, Noise, PacketLoss, Telephone
-from calipers.voice.perturbations.babble import PromptBabble
+from calipers.voice.perturbations.background import PromptBabble
 from calipers.voice.synthesizers import EspeakSynthesizer
 
 VALIDATOR = jsonschema_rs.Draft202012Validator(voice_schema())
@@ -293,7 +293,7 @@ def test_everything_that_is_wrong_is_told_at_once_with_its_place(problems):
         "4:14: evaluators[0]: no evaluator is called 'ExactEvaluatr' (did you mean 'ExactEvaluator'?)",
         "5:10: compare: expected text, the one thing that speech is compared with, got 'speech'",
         "6:7: runs: expected a whole number from 1, got 0",
-        "7:27: perturbation[1]: snr='loud' must be a number at least -200 and at most 200",
+        "7:27: perturbation[1]: snr must be a number from -200 to 200, got 'loud'",
         "8:20: sweep.noise[1]: expected a level, and each one once, got 1",
         "10:5: prompts[0]: nothing is expected of this prompt: give it expect, or expect: [] for no call",
         "12:14: prompts[1].expect[0]: no call can be expected as 3: an expected call is the name of a tool, {tool: arguments}, or a mapping with name, arguments and matchers, got 3",
@@ -369,7 +369,7 @@ def test_everything_that_is_wrong_is_told_at_once_with_its_place(problems):
             "{agent: offline, expect: [], prompts: [x], sweep: {noise: {color: [pink]}}}",
             "sweep.noise.snr: expected a list of levels",
         ),
-        ("{agent: offline, expect: [], prompts: [x], sweep: {noise: [.nan]}}", "snr=nan must be a number"),
+        ("{agent: offline, expect: [], prompts: [x], sweep: {noise: [.nan]}}", "snr must be a number from -200 to 200, got nan"),
         ("{agent: offline, expect: [], prompts: [x], compare: {text: 1}}", "compare: expected text"),
         (
             "{agent: offline, expect: [], prompts: [x], synthesizer: none, perturbation: telephone}",
@@ -385,7 +385,7 @@ def test_everything_that_is_wrong_is_told_at_once_with_its_place(problems):
         ),
         (
             "{agent: offline, expect: [], prompts: [x, y], perturbation: {babble: loud}}",
-            "snr='loud' must be a number",
+            "snr must be a number from -200 to 200, got 'loud'",
         ),
         ("{agent: 'app:agent', expect: [], prompts: [x]}", "agents of the module 'app' are not allowed here"),
     ],

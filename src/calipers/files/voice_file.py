@@ -44,7 +44,7 @@ from calipers.voice.evaluators import ExactEvaluator, FuzzyEvaluator, SemanticEv
 from calipers.voice.expectation import CIRCUMSTANCES, expected_call
 from calipers.voice.function_agent import can_read
 from calipers.voice.perturbations import KINDS, Babble, Chain, Perturbation, from_spec
-from calipers.voice.perturbations.babble import PromptBabble, PromptVoices, said_by
+from calipers.voice.perturbations.background import PromptBabble, PromptVoices, said_by
 from calipers.voice.pipeline import VoiceTask, case_names
 from calipers.voice.protocols import Agent, Synthesizer, TextAgent
 

@@ -4,9 +4,9 @@ A byte stands for a level of 16 bits; `ULAW` and `ALAW` hold the level of each b
 Recommendation G.711, scaled to 16 bits as everybody does (µ-law by 4, A-law by 8).
 """
 
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
-from calipers.errors import InvalidOptionError
+from calipers.data.argument_checks import check_choice
 
 if TYPE_CHECKING:
     import numpy as np
@@ -64,11 +64,5 @@ def encode(levels: "NDArray[np.int16]", law: Law) -> "NDArray[np.uint8]":
 
 
 def _table(law: Law) -> tuple[int, ...]:
-    """The levels of a law.
-
-    Raises:
-        InvalidOptionError: no such law.
-    """
-    if law not in {"ulaw", "alaw"}:
-        raise InvalidOptionError(f"law={law!r} is no law of G.711: choose 'ulaw' or 'alaw'")
+    check_choice("law", law, get_args(Law))
     return ULAW if law == "ulaw" else ALAW

@@ -58,8 +58,8 @@ BAD = {
         "'noise' has no option 'level': it takes snr, color, seed",
     ),
     "a missing option": ("noise", "'noise' needs snr: write {noise: {snr: ...}}"),
-    "a wrong option": ({"noise": {"snr": "loud"}}, "snr='loud' must be a number"),
-    "a list for an option": ({"noise": [1, 2]}, r"snr=\[1, 2\] must be a number"),
+    "a wrong option": ({"noise": {"snr": "loud"}}, "snr must be a number from -200 to 200, got 'loud'"),
+    "a list for an option": ({"noise": [1, 2]}, r"snr must be a number from -200 to 200, got \[1, 2\]"),
     "something wrong in a list": (["telephone", "fax"], "'fax' is no kind"),
 }
 

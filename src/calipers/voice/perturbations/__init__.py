@@ -3,27 +3,17 @@
 | module | what is in it |
 |---|---|
 | `perturbation` | `Perturbation`, the base, and `Chain`, several in a row |
-| `noise`, `babble` | `Noise`, `Babble`: sounds that are added |
-| `room` | `Reverberation` |
-| `telephone` | `Telephone`, and its parts `Band` and `Codec` |
-| `pace` | `Speed`, `Tempo`, `Pitch` |
-| `level` | `Gain`, `Clip` |
-| `packet_loss` | `PacketLoss` |
-| `silence` | `Silence` |
+| `background` | `Noise`, `Babble`: sounds that are added |
+| `transmission` | `Reverberation`, `Telephone` with its parts `Band` and `Codec`, `PacketLoss` |
+| `delivery` | `Speed`, `Tempo`, `Pitch`, `Gain`, `Clip`, `Silence`: how a sentence is spoken |
 | `spec` | `from_spec`: perturbations from plain data |
 """
 
-from calipers.voice.perturbations.packet_loss import PacketLoss
-
-from .babble import Babble
-from .level import Clip, Gain
-from .noise import Noise, NoiseColor
-from .pace import Pitch, Speed, Tempo
+from .background import Babble, Noise, NoiseColor
+from .delivery import Clip, Gain, Pitch, Silence, Speed, Tempo
 from .perturbation import Chain, Perturbation
-from .room import Reverberation
-from .silence import Silence
 from .spec import KINDS, from_spec
-from .telephone import Band, Codec, Telephone
+from .transmission import Band, Codec, PacketLoss, Reverberation, Telephone
 
 __all__ = [
     "KINDS",

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
+from calipers.data.argument_checks import check_number
 from calipers.errors import InvalidAudioError, InvalidOptionError
 from calipers.process.user_code import call_in_thread
 from calipers.voice.audio import Audio
@@ -230,46 +231,13 @@ def as_sound(audio: Any) -> Audio:
     return audio.decode()
 
 
-MOST_DECIBELS = 200.0
+MOST_DECIBELS = 200
 """Beyond this, nothing is left of one of two sounds, even in 32 bits."""
 
 
 def check_decibels(name: str, value: Any, *, least: float = -MOST_DECIBELS) -> None:
-    """Refuse what is no number of decibels that can be heard.
-
-    Raises:
-        InvalidOptionError: so it is.
-    """
-    check_number(name, value, least=least, most=MOST_DECIBELS)
-
-
-def check_number(
-    name: str, value: Any, *, least: float = -math.inf, most: float = math.inf, above: float | None = None
-) -> None:
-    """Refuse what is no finite number, or out of range.
-
-    Raises:
-        InvalidOptionError: so it is.
-    """
-    bounds = [f"at least {least:g}"] if least > -math.inf else []
-    bounds += [f"above {above:g}"] if above is not None else []
-    bounds += [f"at most {most:g}"] if most < math.inf else []
-    good = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-    if not good or not least <= value <= most or (above is not None and value <= above):
-        raise InvalidOptionError(
-            f"{name}={value!r} must be a number{' ' * bool(bounds)}{' and '.join(bounds)}"
-        )
-
-
-def check_whole(name: str, value: Any, *, least: int | None = None) -> None:
-    """Refuse what is no whole number, or too small.
-
-    Raises:
-        InvalidOptionError: so it is.
-    """
-    if not isinstance(value, int) or isinstance(value, bool) or (least is not None and value < least):
-        floor = "" if least is None else f" of at least {least}"
-        raise InvalidOptionError(f"{name}={value!r} must be a whole number{floor}")
+    """Check that it is a number of decibels that can be heard."""
+    check_number(name, value, at_least=least, at_most=MOST_DECIBELS)
 
 
 def power(samples: "Samples") -> float:

@@ -10,16 +10,11 @@ from typing import Any
 
 from calipers.data.argument_checks import did_you_mean
 from calipers.errors import InvalidOptionError
-from calipers.voice.perturbations.packet_loss import PacketLoss
 
-from .babble import Babble
-from .level import Clip, Gain
-from .noise import Noise
-from .pace import Pitch, Speed, Tempo
+from .background import Babble, Noise
+from .delivery import Clip, Gain, Pitch, Silence, Speed, Tempo
 from .perturbation import Chain, Perturbation
-from .room import Reverberation
-from .silence import Silence
-from .telephone import Band, Codec, Telephone
+from .transmission import Band, Codec, PacketLoss, Reverberation, Telephone
 
 KINDS: Mapping[str, type[Perturbation]] = {
     each.kind: each

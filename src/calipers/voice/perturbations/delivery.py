@@ -1,12 +1,13 @@
-"""How fast and how high somebody speaks."""
+"""How a sentence is spoken: how fast, how high, how loud, and with how much silence around it."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from calipers.data.argument_checks import check_number
 from calipers.voice.audio import Audio
 from calipers.voice.samples import resample
 
-from .perturbation import Perturbation, check_number
+from .perturbation import Perturbation, as_sound, check_decibels
 
 if TYPE_CHECKING:
     import numpy as np
@@ -17,8 +18,8 @@ _FRAME_SECONDS = 0.03
 """The length of the pieces that are laid over each other: two or more periods of any voice."""
 _SEARCH_SECONDS = 0.01
 """How far a piece may be taken from where it is due: one period of a low voice."""
-_FASTEST = 8.0
-_HIGHEST = 24.0
+_FASTEST = 8
+_HIGHEST = 24
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class Speed(Perturbation):
     """How much faster: 1 is as it was, 2 half as long."""
 
     def __post_init__(self) -> None:
-        check_number("factor", self.factor, least=1 / _FASTEST, most=_FASTEST)
+        check_number("factor", self.factor, at_least=1 / _FASTEST, at_most=_FASTEST)
 
     def change(self, sound: Audio) -> "Samples":
         """Play it at another speed."""
@@ -48,7 +49,7 @@ class Tempo(Perturbation):
     """How much faster: 1 is as it was, 2 half as long."""
 
     def __post_init__(self) -> None:
-        check_number("factor", self.factor, least=1 / _FASTEST, most=_FASTEST)
+        check_number("factor", self.factor, at_least=1 / _FASTEST, at_most=_FASTEST)
 
     def change(self, sound: Audio) -> "Samples":
         """Take pieces at one pace and lay them out at another."""
@@ -65,7 +66,7 @@ class Pitch(Perturbation):
     """How much higher; 12 are an octave."""
 
     def __post_init__(self) -> None:
-        check_number("semitones", self.semitones, least=-_HIGHEST, most=_HIGHEST)
+        check_number("semitones", self.semitones, at_least=-_HIGHEST, at_most=_HIGHEST)
 
     def change(self, sound: Audio) -> "Samples":
         """Stretch it, and play that faster."""
@@ -124,3 +125,69 @@ def _best(
     likeness = np.correlate(region, wanted)
     energy = np.convolve(region**2, np.ones(length), "valid")
     return int(np.argmax(likeness / np.sqrt(energy + 1e-9)))
+
+
+@dataclass(frozen=True)
+class Gain(Perturbation):
+    """Louder or quieter; what exceeds full scale clips."""
+
+    kind = "gain"
+
+    decibels: float
+    """How much louder, in dB: 6 is about twice the amplitude."""
+
+    def __post_init__(self) -> None:
+        check_decibels("decibels", self.decibels)
+
+    def change(self, sound: Audio) -> "Samples":
+        """Make it louder."""
+        return sound.samples() * 10 ** (self.decibels / 20)
+
+
+@dataclass(frozen=True)
+class Clip(Perturbation):
+    """The peaks cut off, as by a microphone that is too near: the loudest `depth` decibels are missing."""
+
+    kind = "clip"
+
+    depth: float
+    """How far below the peak the limit is, in dB. At 6 one sees it, at 20 everybody hears it."""
+
+    def __post_init__(self) -> None:
+        check_decibels("depth", self.depth, least=0)
+
+    def change(self, sound: Audio) -> "Samples":
+        """Cut the peaks."""
+        samples = sound.samples()
+        limit = float(abs(samples).max()) * 10 ** (-self.depth / 20)
+        return samples.clip(-limit, limit)
+
+
+@dataclass(frozen=True)
+class Silence(Perturbation):
+    """Silence before and after a sound, which itself stays as it is."""
+
+    kind = "silence"
+
+    before: float = 0.0
+    """Seconds before the sound."""
+    after: float = 0.0
+    """Seconds after it."""
+
+    def __post_init__(self) -> None:
+        check_number("before", self.before, at_least=0, at_most=3600)
+        check_number("after", self.after, at_least=0, at_most=3600)
+
+    def apply(self, audio: Audio) -> Audio:
+        """Put silence around the sound; around none, it is silence alone."""
+        sound = as_sound(audio)
+        before, after = (
+            Audio.silence(
+                seconds,
+                sample_rate=sound.sample_rate,
+                channels=sound.channels,
+                sample_width=sound.sample_width,
+            )
+            for seconds in (self.before, self.after)
+        )
+        return Audio.join([before, sound, after])

@@ -1,4 +1,4 @@
-"""Other people talking in the background: sounds, or the other prompts of a test.
+"""Sounds that are added: noise, and other people talking.
 
 A file that says `babble: 5` names no voices, and which synthesizer says the prompts is known only when it runs. Until then it
 is a `PromptBabble`; `said_by` gives it its voices. All prompts are said once, when the first sound is perturbed.
@@ -9,20 +9,65 @@ import os
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
+from calipers.data.argument_checks import check_choice, check_whole_number
 from calipers.errors import InvalidOptionError
 from calipers.process.loop import run_sync
 from calipers.voice.audio import Audio
 from calipers.voice.cache import said
 from calipers.voice.protocols import Synthesizer
 
-from .perturbation import Chain, Perturbation, as_sound, at_ratio, check_decibels, check_whole, power
+from .perturbation import Chain, Perturbation, as_sound, at_ratio, check_decibels, power
 
 if TYPE_CHECKING:
     import numpy as np
 
     from calipers.voice.samples import Samples
+
+NoiseColor: TypeAlias = Literal["white", "pink", "brown"]
+"""How power falls with frequency: not at all (a hiss), by 3 dB an octave (rain), by 6 dB (a rumble)."""
+
+_SLOPES = {"white": 0.0, "pink": 0.5, "brown": 1.0}
+"""By which power of the frequency the amplitude falls."""
+_LOWEST = 20.0
+"""Hertz below which noise is flat: nobody hears it, and brown noise would be nothing else."""
+
+
+@dataclass(frozen=True)
+class Noise(Perturbation):
+    """Noise, so loud that the sound is `snr` decibels above it; different in every channel.
+
+    Both powers are those of the whole: pauses count, so the ratio while somebody speaks is a little higher. Silence has
+    no power to compare with, and stays silent.
+    """
+
+    kind = "noise"
+
+    snr: float
+    """Power of the sound over that of the noise, in dB. At 20 one hears it, at 0 both are as loud."""
+    color: NoiseColor = "white"
+    """How power falls with frequency."""
+    seed: int = 0
+    """Which noise."""
+
+    def __post_init__(self) -> None:
+        check_decibels("snr", self.snr)
+        check_whole_number("seed", self.seed)
+        check_choice("color", self.color, get_args(NoiseColor))
+
+    def change(self, sound: Audio) -> "Samples":
+        """Add the noise."""
+        import numpy as np
+
+        samples = sound.samples()
+        noise = self.rng(sound).standard_normal(samples.shape)
+        if self.color != "white":
+            count = len(samples)
+            frequencies = np.fft.rfftfreq(count, 1 / sound.sample_rate)[:, np.newaxis]
+            spectrum = np.fft.rfft(noise, axis=0) / np.maximum(frequencies, _LOWEST) ** _SLOPES[self.color]
+            noise = np.fft.irfft(spectrum, count, axis=0)
+        return at_ratio(samples, noise, self.snr)
 
 
 @dataclass(frozen=True)
@@ -46,8 +91,8 @@ class Babble(Perturbation):
 
     def __post_init__(self) -> None:
         check_decibels("snr", self.snr)
-        check_whole("count", self.count, least=1)
-        check_whole("seed", self.seed)
+        check_whole_number("count", self.count, at_least=1)
+        check_whole_number("seed", self.seed)
         listed = () if isinstance(self.voices, str | bytes | os.PathLike) else tuple(self.voices)
         object.__setattr__(self, "voices", listed or self.voices)
         if not listed:

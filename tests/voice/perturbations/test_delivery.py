@@ -1,4 +1,4 @@
-"""How fast and how high somebody speaks."""
+"""Pace, pitch, loudness and silence."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calipers.voice.audio import Audio
-from calipers.voice.perturbations import Pitch, Speed, Tempo
+from calipers.voice.perturbations import Clip, Gain, Pitch, Silence, Speed, Tempo
 
 RATE = 16000
 
@@ -86,3 +86,54 @@ def test_channels_stay_together():
 def test_a_tempo_begins_where_the_sound_begins(factor):
     found = Tempo(factor).apply(tone()).samples()[:40]
     assert found == pytest.approx(tone().samples()[:40], abs=0.05)
+
+
+SOUND = Audio.from_samples(0.1 * np.sin(np.arange(4000) / 11), 8000, 4)
+
+
+@given(st.floats(-60, 19))
+def test_gain_changes_loudness_by_so_many_decibels(decibels):
+    assert Gain(decibels).apply(SOUND).loudness == pytest.approx(SOUND.loudness + decibels, abs=0.01)
+
+
+def test_gain_beyond_full_scale_clips():
+    assert Gain(60).apply(SOUND).peak == 1.0
+
+
+@given(st.floats(0, 80))
+def test_a_clip_lowers_the_peak_by_so_many_decibels_and_leaves_what_is_below(depth):
+    found = Clip(depth).apply(SOUND)
+    limit = SOUND.peak * 10 ** (-depth / 20)
+    assert found.peak == pytest.approx(limit, abs=1e-8)
+    quiet = abs(SOUND.samples()) < limit
+    assert (found.samples()[quiet] == SOUND.samples()[quiet]).all()
+
+
+@given(st.floats(0, 40), st.floats(0, 40))
+def test_clips_add_up(one, two):
+    after_each_other = Clip(two).apply(Clip(one).apply(SOUND)).samples()
+    assert np.allclose(after_each_other, Clip(one + two).apply(SOUND).samples(), rtol=1e-6, atol=1e-8)
+
+
+def test_silence_stays_silent():
+    assert Clip(6).apply(Audio.silence(1)) == Gain(6).apply(Audio.silence(1)) == Audio.silence(1)
+
+
+seconds = st.floats(0, 0.5)
+
+
+@given(before=seconds, after=seconds, width=st.sampled_from([1, 2, 3, 4]), channels=st.integers(1, 2))
+def test_the_sound_stays_as_it_is_between_silence(before, after, width, channels):
+    frame = channels * width
+    sound = Audio(b"\x55" * 30 * frame, "pcm", 1000, channels, width)
+    found = Silence(before, after).apply(sound)
+    first = round(before * 1000) * frame
+    assert found.frames == sound.frames + round(before * 1000) + round(after * 1000)
+    assert found.pcm[first : first + len(sound.pcm)] == sound.pcm
+    assert not found.samples()[: first // frame].any()
+    assert not found.samples()[first // frame + 30 :].any()
+
+
+def test_silence_around_nothing_is_silence():
+    found = Silence(0.5, 0.25).apply(Audio(b"", sample_rate=8000))
+    assert (found.duration, found.peak) == (pytest.approx(0.75), 0.0)
