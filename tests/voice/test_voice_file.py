@@ -369,7 +369,10 @@ def test_everything_that_is_wrong_is_told_at_once_with_its_place(problems):
             "{agent: offline, expect: [], prompts: [x], sweep: {noise: {color: [pink]}}}",
             "sweep.noise.snr: expected a list of levels",
         ),
-        ("{agent: offline, expect: [], prompts: [x], sweep: {noise: [.nan]}}", "snr must be a number from -200 to 200, got nan"),
+        (
+            "{agent: offline, expect: [], prompts: [x], sweep: {noise: [.nan]}}",
+            "snr must be a number from -200 to 200, got nan",
+        ),
         ("{agent: offline, expect: [], prompts: [x], compare: {text: 1}}", "compare: expected text"),
         (
             "{agent: offline, expect: [], prompts: [x], synthesizer: none, perturbation: telephone}",

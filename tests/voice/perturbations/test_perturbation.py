@@ -304,9 +304,15 @@ WRONG = {
     "no packet": (lambda: PacketLoss(0.1, packet=0), "packet must be a number above 0, got 0"),
     "bursts below one": (lambda: PacketLoss(0.1, burst=0.5), "burst must be a number from 1, got 0.5"),
     "bursts that cannot be": (lambda: PacketLoss(0.9, burst=2), "make the bursts longer"),
-    "a text for a truth": (lambda: PacketLoss(0.1, conceal="yes"), "conceal must be True or False, got 'yes'"),
+    "a text for a truth": (
+        lambda: PacketLoss(0.1, conceal="yes"),
+        "conceal must be True or False, got 'yes'",
+    ),
     "silence before time": (lambda: Silence(-1), "before must be a number from 0 to 3,600, got -1"),
-    "silence without end": (lambda: Silence(after=1e9), "after must be a number from 0 to 3,600, got 1000000000.0"),
+    "silence without end": (
+        lambda: Silence(after=1e9),
+        "after must be a number from 0 to 3,600, got 1000000000.0",
+    ),
 }
 
 

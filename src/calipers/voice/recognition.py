@@ -16,10 +16,11 @@ from dataclasses import dataclass, field
 
 from calipers.errors import InvalidAudioError, InvalidOptionError
 from calipers.process.user_code import call_in_thread
-from calipers.voice.audio import Audio
 
-from .decoder import SAMPLE_RATE, Vocabulary
-from .processes import decode
+from .audio import Audio
+from .decoder import SAMPLE_RATE, Vocabulary, decode
+
+__all__ = ["Hearing", "Recognizer", "phone_distance"]
 
 _PAUSE = bytes(2 * int(0.3 * SAMPLE_RATE))
 """Silence before and after: words that begin with the sound itself are missed."""

@@ -1,34 +1,103 @@
-"""The processes that listen: several at once, none left over, and none that takes another's answer."""
+"""Decoders of pocketsphinx, and the processes that they run in."""
 
 import asyncio
 import multiprocessing
 import os
 import pickle
+import random
 import signal
 import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 from calipers.errors import CalipersError, InvalidOptionError
 from calipers.process.user_code import call_in_thread
-from calipers.voice.recognition.decoder import SAMPLE_RATE, Decoder, Vocabulary
-from calipers.voice.recognition.processes import Listeners, decode
-from calipers.voice.synthesizers.espeak import EspeakSynthesizer
+from calipers.voice.decoder import SAMPLE_RATE, Decoder, Listeners, Utterance, Vocabulary, decode
+from calipers.voice.synthesizers import EspeakSynthesizer
 
 GRAMMAR = """#JSGF V1.0;
 grammar home;
-public <request> = call (anna | david) | cancel the timer;
+public <request> = turn (on | off) the <room> lights {a tag} | call (anna | david) | /2/ cancel the timer;
+<room> = kitchen | bedroom;
 """
+TEXTS = ["call anna", "turn on the kitchen lights", "cancel the timer"]
+
+
+@cache
+def frames(text, voice="en-us+f2"):
+    return EspeakSynthesizer(voice).synthesize_sync(text).convert(SAMPLE_RATE).pcm
+
+
+def noise(seconds):
+    draw = random.Random(0)
+    return b"".join(
+        round(draw.gauss(0, 4000)).to_bytes(2, "little", signed=True) for _ in range(seconds * SAMPLE_RATE)
+    )
+
+
+@pytest.mark.parametrize("options", [{"phones_only": True}, {"grammar": GRAMMAR}], ids=["phones", "grammar"])
+def test_what_is_heard_does_not_depend_on_what_was_heard_before(options):
+    alone = {text: Decoder(Vocabulary(**options)).decode(frames(text)) for text in TEXTS[::2]}
+    assert all(heard.text for heard in alone.values())
+    used = Decoder(Vocabulary(**options))
+    for text, before in zip(alone, (noise(1), frames("what a lovely day", "en-us+m3")), strict=True):
+        used.decode(before)
+        assert used.decode(frames(text)) == alone[text]
+
+
+def test_a_grammar_finds_its_sentences_and_their_pronunciation():
+    decoder = Decoder(Vocabulary(GRAMMAR))
+    assert [decoder.decode(frames(text)).text for text in TEXTS] == TEXTS
+    assert decoder.decode(frames("call anna")).phones == ("K", "AO", "L", "AE", "N", "AH")
+
+
+def test_noise_is_no_sentence():
+    assert Decoder(Vocabulary(GRAMMAR)).decode(noise(1)) == Utterance("", ())
+
+
+def test_a_word_that_the_dictionary_lacks_can_be_taught():
+    grammar = "#JSGF V1.0;\ngrammar a;\npublic <a> = open the frobnicator | close the window;"
+    with pytest.raises(InvalidOptionError, match=r"cannot pronounce 'frobnicator': .*pronunciations="):
+        Decoder(Vocabulary(grammar))
+    taught = Decoder(Vocabulary(grammar, pronunciations=(("frobnicator", "F R AA B N IH K EY T ER"),)))
+    assert taught.decode(frames("open the frobnicator")).text == "open the frobnicator"
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"grammar": "turn on the light"}, "begins with #JSGF, got 'turn on the light'"),
+        ({"grammar": ""}, "begins with #JSGF"),
+        ({"grammar": "#JSGF V1.0;\ngrammar a;\npublic <a> = call (anna;"}, "cannot be read"),
+        ({"grammar": "#JSGF V1.0;\ngrammar a;\n<a> = call anna;"}, "cannot be read"),
+        (
+            {"grammar": GRAMMAR, "pronunciations": (("frobnicator", "not phones"),)},
+            "'frobnicator' cannot be pronounced 'not phones'",
+        ),
+    ],
+)
+def test_a_grammar_that_cannot_be_used_is_refused(options, said):
+    with pytest.raises(InvalidOptionError, match=said):
+        Decoder(Vocabulary(**options))
+
+
+def test_without_the_library_the_error_names_the_extra():
+    program = (
+        "import sys; sys.modules['pocketsphinx'] = None\n"
+        "from calipers.voice.decoder import Decoder, Vocabulary\n"
+        "try: Decoder(Vocabulary())\n"
+        "except ImportError as error: print(error, end='')"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert "pip install 'calipers[voice]'" in done.stdout
+
+
 COMMANDS = Vocabulary(GRAMMAR)
-TEXTS = ["call anna", "call david", "cancel the timer"]
-
-
-def frames(text):
-    return EspeakSynthesizer().synthesize_sync(text).convert(SAMPLE_RATE).pcm
 
 
 @pytest.fixture
@@ -126,10 +195,9 @@ def test_closing_ends_the_processes_and_those_who_wait(listeners):
 
 PROGRAM = f"""
 import os, sys
-from calipers.voice.recognition import processes
-from calipers.voice.recognition.decoder import Vocabulary
-processes.decode(Vocabulary({GRAMMAR!r}), bytes(32000))
-print(processes._listeners._idle[0].pid, flush=True)
+from calipers.voice import decoder
+decoder.decode(decoder.Vocabulary({GRAMMAR!r}), bytes(32000))
+print(decoder._listeners._idle[0].pid, flush=True)
 """
 
 
@@ -157,7 +225,7 @@ def test_no_process_is_left_over_however_a_program_ends(end):
 
 def test_a_program_that_ends_in_the_middle_of_a_request_leaves_no_traceback():
     done = subprocess.run(
-        [sys.executable, "-c", "from calipers.voice.recognition.processes import serve; serve()"],
+        [sys.executable, "-c", "from calipers.voice.decoder import serve; serve()"],
         input=pickle.dumps((COMMANDS, bytes(32000)))[:-100],
         capture_output=True,
     )

@@ -18,9 +18,11 @@ from typing import Any
 
 from calipers.errors import InvalidOptionError
 from calipers.process.user_code import call_in_thread
-from calipers.voice.audio import Audio
 
+from .audio import Audio
 from .espeak_engine import PARAMETERS, engine_version, speak, variant_names, voice_names
+
+__all__ = ["EspeakSynthesizer"]
 
 _RANGES = {"speed": (80, 450), "pitch": (0, 99), "pitch_range": (0, 99), "word_gap": (0, 500)}
 _SHOWN = 80

@@ -14,7 +14,7 @@ from calipers.errors import InvalidOptionError
 from calipers.voice.audio import Audio
 from calipers.voice.cache_key import identity
 from calipers.voice.protocols import Synthesizer
-from calipers.voice.synthesizers.espeak import EspeakSynthesizer
+from calipers.voice.synthesizers import EspeakSynthesizer
 
 SENTENCE = "turn on the kitchen lights"
 
@@ -72,7 +72,7 @@ def test_more_words_a_minute_take_less_time():
 def test_what_a_cache_knows_it_by_is_the_same_in_every_process():
     program = (
         "from calipers.voice.cache_key import identity\n"
-        "from calipers.voice.synthesizers.espeak import EspeakSynthesizer\n"
+        "from calipers.voice.synthesizers import EspeakSynthesizer\n"
         "print(identity(EspeakSynthesizer(pitch=40)), end='')"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
@@ -198,7 +198,7 @@ def test_a_cancelled_synthesis_leaves_the_engine_usable(audio):
 def test_without_the_engine_the_error_names_the_extra():
     program = (
         "import sys; sys.modules['espeakng_loader'] = None\n"
-        "from calipers.voice.synthesizers.espeak import EspeakSynthesizer\n"
+        "from calipers.voice.synthesizers import EspeakSynthesizer\n"
         "try: EspeakSynthesizer().synthesize_sync('hello')\n"
         "except ImportError as error: print(error, end='')"
     )

@@ -13,7 +13,7 @@ import espeakng_loader
 import pytest
 
 from calipers.errors import CalipersError
-from calipers.voice.synthesizers import espeak_engine
+from calipers.voice import espeak_engine
 
 SETTINGS = {"speed": 150, "pitch": 50, "pitch_range": 50, "word_gap": 0}
 
@@ -40,7 +40,7 @@ def test_threads_that_speak_at_once_get_what_they_would_get_alone():
 
 def test_another_process_says_the_same():
     program = (
-        "import sys; from calipers.voice.synthesizers.espeak_engine import speak\n"
+        "import sys; from calipers.voice.espeak_engine import speak\n"
         f"sys.stdout.buffer.write(speak('call anna', voice='en-us+f2', parameters={SETTINGS!r})[0])"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
@@ -102,7 +102,7 @@ def test_data_in_a_folder_with_a_long_name_is_found(tmp_path):
     program = (
         "import espeakng_loader, sys\n"
         f"espeakng_loader.get_data_path = lambda: {str(deep / 'espeak-ng-data')!r}\n"
-        "from calipers.voice.synthesizers.espeak_engine import speak\n"
+        "from calipers.voice.espeak_engine import speak\n"
         f"sys.stdout.buffer.write(speak('call anna', voice='en-us+f2', parameters={SETTINGS!r})[0])"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)

@@ -1,26 +1,49 @@
-"""Commands that can be spoken, and the tool calls they mean: one table for the recognizer and for the rules.
+"""A demonstration: an agent that hears and decides on this machine, and requests to try it with.
 
-A phrase is written with words, `(either|or)`, `[optional]` and `{slot}`:
+`OfflineAgent` needs no key, no network and no model. It recognizes speech with a grammar (`Recognizer`) and turns the text into
+tool calls by the rules of the same grammar (`CommandGrammar`). What it does not understand it does not act upon, and its
+answer says what it heard and why it was accepted or not. So you can try a voice test, and see it fail, on any machine.
+
+**Commands.** A phrase is written with words, `(either|or)`, `[optional]` and `{slot}`:
 
     Command("set_light", "turn on the {room} (light|lights)", {"on": True})
 
 A slot stands for one of a list of phrases, each with the value it means: `{"living room": "living room"}`,
-`{"seventy two": 72}`. It becomes an argument of the call, under the slot's name or another: `{minutes:number}`.
+`{"seventy two": 72}`. It becomes an argument of the call, under the slot's name or another: `{minutes:number}`. The grammar that
+the recognizer listens for and the reader that turns text into calls both come from the commands, so what can be heard can be
+understood. Text that is not a command from its first word to its last means no calls.
 
-From the table come both the grammar that a recognizer listens for and the reader that turns text into calls, so what can
-be heard and what can be understood are the same by construction. Text that is no command, from the first word to the
-last, means no calls: nothing is guessed from a word or two.
+**The home.** `HOME` knows lights, heating, timers, alarms, music, calls, messages, the weather and doors. `spoken_requests()`
+gives sentences with the calls they mean; `unrelated_sentences()` gives sentences that mean nothing here, for which no tool may
+be called.
 """
 
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib.resources import files
 from typing import Any
 
 from calipers.data.trace import ToolCall
 from calipers.errors import InvalidOptionError
-from calipers.voice.spelling import spoken_words
+
+from .audio import Audio
+from .recognition import Recognizer
+from .response import AgentResponse
+from .spelling import number_words, spoken_words
+
+__all__ = [
+    "HOME",
+    "Command",
+    "CommandGrammar",
+    "OfflineAgent",
+    "SpokenRequest",
+    "spoken_requests",
+    "unrelated_sentences",
+]
+
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<word>[a-z][a-z']*)|(?P<mark>[()\[\]|])|\{(?P<slot>\w+)(?::(?P<list>\w+))?\})\s*"
@@ -191,3 +214,116 @@ def _as_alternatives(phrases: Iterable[str]) -> str:
         after = f" [{more}]" if "" in endings else f" ({more})"
         parts.append(f"({' | '.join(firsts)})" + (after if more else ""))
     return " | ".join(parts)
+
+
+_NUMBERS = {number_words(number): number for number in range(1, 100)}
+_ROOMS = ("kitchen", "bedroom", "bathroom", "living room", "dining room", "hallway", "garage", "office")
+_COLORS = ("red", "green", "blue", "yellow", "orange", "purple", "white")
+_GENRES = ("jazz", "classical", "country", "rock", "blues")
+_CONTACTS = ("anna", "david", "michael", "jennifer", "robert", "my mother", "my brother")
+_CITIES = ("boston", "chicago", "denver", "paris", "london", "san francisco")
+_MESSAGES = ("i am running late", "dinner is ready", "the meeting is cancelled", "happy birthday")
+
+HOME = CommandGrammar(
+    [
+        Command("set_light", "(turn|switch) on the {room} (light|lights)", {"on": True}),
+        Command("set_light", "(turn|switch) off the {room} (light|lights)", {"on": False}),
+        Command("set_light_color", "(make|turn) the {room} (light|lights) {color}"),
+        Command("set_brightness", "dim the {room} (light|lights) to {percent:number} percent"),
+        Command("set_thermostat", "set the thermostat to {degrees:number} degrees"),
+        Command("set_timer", "set a timer for {minutes:number} (minute|minutes)"),
+        Command("cancel_timer", "cancel the timer"),
+        Command("set_alarm", "wake me up at {hour} [{minute}] in the {period}"),
+        Command("play_music", "play some {genre} music [in the {room}]"),
+        Command("pause_music", "pause the music"),
+        Command("set_volume", "set the volume to {level:number}"),
+        Command("call", "call {contact}"),
+        Command("send_message", "send a message to {contact} saying {message}"),
+        Command("get_weather", "(what's|what is) the weather [like] in {city} {day}"),
+        Command("lock_door", "lock the {door} door"),
+    ],
+    {
+        "number": _NUMBERS,
+        "room": {room: room for room in _ROOMS},
+        "color": {color: color for color in _COLORS},
+        "hour": {number_words(hour): hour for hour in range(1, 13)},
+        "minute": {"fifteen": 15, "twenty": 20, "thirty": 30, "forty five": 45},
+        "period": {"morning": "am", "evening": "pm"},
+        "genre": {genre: genre for genre in _GENRES},
+        "contact": {contact: contact for contact in _CONTACTS},
+        "message": {message: message for message in _MESSAGES},
+        "city": {city: city for city in _CITIES},
+        "day": {"today": "today", "tomorrow": "tomorrow"},
+        "door": {"front": "front", "back": "back"},
+    },
+)
+"""What the demonstration understands."""
+
+
+@dataclass(frozen=True)
+class SpokenRequest:
+    """A sentence, and the calls that it means."""
+
+    text: str
+    """What is said."""
+    calls: tuple[ToolCall, ...]
+    """What an agent should do about it; empty if it should do nothing."""
+
+
+def spoken_requests() -> list[SpokenRequest]:
+    """Forty sentences that the home understands: every tool, one call or two."""
+    return [
+        SpokenRequest(
+            each["text"], tuple(ToolCall(call["name"], call["arguments"]) for call in each["calls"])
+        )
+        for each in _data()["requests"]
+    ]
+
+
+def unrelated_sentences() -> list[SpokenRequest]:
+    """Sentences that mean nothing to the home, so that it should call no tool."""
+    return [SpokenRequest(text, ()) for text in _data()["unrelated"]]
+
+
+def _data() -> dict[str, Any]:
+    data: dict[str, Any] = json.loads((files("calipers.voice") / "home.json").read_text(encoding="utf-8"))
+    return data
+
+
+@dataclass(frozen=True)
+class OfflineAgent:
+    """Hears a request, or reads it, and calls the tools that its grammar names.
+
+    ```python
+    response = await OfflineAgent().run(audio)
+    response.tool_calls  # [ToolCall('set_light', {'on': True, 'room': 'kitchen'})]
+    response.raw.reason  # why it was believed, or not
+    ```
+    """
+
+    grammar: CommandGrammar = HOME
+    """What it understands."""
+    max_distance: float = field(default=0.6, kw_only=True)
+    """How far the sounds may be from a command for it to act; see `Recognizer`."""
+    pronunciations: Mapping[str, str] = field(default_factory=dict, kw_only=True)
+    """Words of the grammar that the dictionary lacks, with their phones; see `Recognizer`."""
+
+    async def run(self, audio: Audio) -> AgentResponse:
+        """The calls that a spoken request means; none if it was not understood.
+
+        `transcript` is the command that fits best. `raw` is the `Hearing`, which tells whether it was accepted and why.
+
+        Raises:
+            InvalidAudioError: sound that cannot be read.
+            MissingExtraError: pocketsphinx, numpy or soxr is not installed.
+        """
+        recognizer = Recognizer(
+            self.grammar.jsgf, max_distance=self.max_distance, pronunciations=self.pronunciations
+        )
+        hearing = await recognizer.recognize(audio)
+        calls = self.grammar.parse(hearing.text) if hearing.accepted else []
+        return AgentResponse(calls, raw=hearing, transcript=hearing.text)
+
+    async def run_text(self, text: str) -> AgentResponse:
+        """The calls that a written request means: the same decision without the hearing."""
+        return AgentResponse(self.grammar.parse(text), raw=text, transcript=text)

@@ -1,5 +1,0 @@
-"""Synthesizers: text in, speech out."""
-
-from .espeak import EspeakSynthesizer
-
-__all__ = ["EspeakSynthesizer"]
