@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 
 from calipers.errors import InvalidOptionError
 from calipers.voice import entities, lost_entities, tool_call, word_errors
-from calipers.voice.spelling import number_words
-from calipers.voice.words import compared_words
+from calipers.voice.spelling import compared_words, number_words
 
 texts = st.lists(st.sampled_from(["turn", "on", "the", "light", "20"]), min_size=1, max_size=8).map(" ".join)
 

@@ -36,8 +36,8 @@ from calipers.voice.sweeps import Sweep as Sweep
 from calipers.voice.sweeps import SweepPoint as SweepPoint
 from calipers.voice.sweeps import sweep as sweep
 from calipers.voice.transcripts import TranscriptErrors as TranscriptErrors
+from calipers.voice.transcripts import WordErrors as WordErrors
+from calipers.voice.transcripts import entities as entities
+from calipers.voice.transcripts import lost_entities as lost_entities
 from calipers.voice.transcripts import transcript_errors as transcript_errors
-from calipers.voice.words import WordErrors as WordErrors
-from calipers.voice.words import entities as entities
-from calipers.voice.words import lost_entities as lost_entities
-from calipers.voice.words import word_errors as word_errors
+from calipers.voice.transcripts import word_errors as word_errors

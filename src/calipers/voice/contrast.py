@@ -15,9 +15,7 @@ It is a guard, and no judge: opposites that are not listed ("cheap", "expensive"
 
 from collections import Counter
 
-from calipers.voice.spelling import number_words
-
-from .words import compared_words
+from .spelling import compared_words, number_words
 
 _OPPOSITES = (
     "on off", "open close shut", "start stop", "begin end finish", "up down", "left right", "in out", "inside outside",

@@ -6,9 +6,14 @@ word stays, and so does a number too large to spell out.
 
 English alone is known, and each number has one spelling. A comma separates thousands and a point decimals; the digits of
 a number that begins with 0 are read one by one. Room 101 is not `one oh one`, nor is a telephone number known for one.
+
+People say a number in several ways. `compared_words` makes one of them: `nineteen ninety nine` and `one thousand nine hundred
+ninety nine`, `fifteen hundred` and `one thousand five hundred`, `a hundred and five` and `one hundred five` are the same. Other
+ways stay different, such as `five fifty` for $5.50, or the digits of a telephone number one by one.
 """
 
 import re
+from collections.abc import Sequence
 
 _ONES = (
     "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
@@ -114,3 +119,59 @@ def _money(symbol: str, amount: str, scale: str | None) -> str:
     if small and not int(whole):
         return small
     return f"{_number(whole)} {one if int(whole) == 1 else many} {small}"
+
+
+# ---------------------------------------------------------------------- numbers said in one way
+
+_SMALL = {number_words(number): number for number in range(1, 100)}
+"""By their spelling: numbers that are said of the last two digits of a year, and of the two before."""
+_CENTURIES = range(13, 21)
+"""What a year may begin with; from 1 to 12 it would be the hour of a time."""
+_ROUND = frozenset({"hundred", "thousand", "million", "billion", "trillion"})
+_BEFORE_AND = _ROUND | {"dollar", "dollars", "euro", "euros", "pound", "pounds"}
+
+
+def compared_words(text: str) -> list[str]:
+    """The words of a text as they are spoken, with numbers said in one way."""
+    words = spoken_words(text)
+    found: list[str] = []
+    place = 0
+    while place < len(words):
+        word, after = words[place], words[place + 1 : place + 2]
+        if word == "and" and found[-1:] and found[-1] in _BEFORE_AND and after and after[0] in _SMALL:
+            place += 1
+        elif word == "a" and after and after[0] in _ROUND:
+            found.append("one")
+            place += 1
+        else:
+            said, width = _number_at(words, place)
+            found += said
+            place += width
+    return found
+
+
+def _number_at(words: Sequence[str], place: int) -> tuple[list[str], int]:
+    """The words at a place, and how many there were: those of a number in two parts as one number."""
+    hundreds, width = _small_at(words, place)
+    following = words[place + width : place + width + 2]
+    if hundreds < 11 or not following:
+        return list(words[place : place + max(width, 1)]), max(width, 1)
+    if following[0] == "hundred":
+        rest, more = _small_at(words, place + width + 1)
+        return number_words(hundreds * 100 + rest).split(), width + 1 + more
+    is_century = hundreds in _CENTURIES
+    if is_century and following[0] == "oh" and 1 <= _SMALL.get(following[-1], 0) <= 9:
+        return number_words(hundreds * 100 + _SMALL[following[-1]]).split(), width + 2
+    rest, more = _small_at(words, place + width)
+    if is_century and rest >= 10:
+        return number_words(hundreds * 100 + rest).split(), width + more
+    return list(words[place : place + width]), width
+
+
+def _small_at(words: Sequence[str], place: int) -> tuple[int, int]:
+    """The number from 1 to 99 that stands at a place, and its words; none of either if there is no number."""
+    for width in (2, 1):
+        text = " ".join(words[place : place + width])
+        if text in _SMALL:
+            return _SMALL[text], min(width, len(words) - place)
+    return 0, 0

@@ -1,33 +1,135 @@
-"""How well the agent heard, over all requests of a report: word error rate and entity error rate, with intervals.
+"""What the agent misheard: word error rate and entity error rate, of one request or of a report.
 
-Only requests whose agent told what it heard (`transcript`) are counted. The *word error rate* is that of all words
-together, errors over words said; the *entity error rate* that of all expected values that were said, those lost over all. So
-a long request weighs more, and repeats of a request count together.
+Both compare texts as they are spoken (`spelling`). The *entities* of a request are the argument values of the expected calls that
+are said in it; one is lost if it is not in what was heard. An agent may mishear every other word and still do the right thing.
 
-The words of one request are not independent, so both intervals go by how requests differ: the spread of a ratio of sums by
+Of a report, only requests whose agent says what it heard (`transcript`) are counted. The *word error rate* is errors over words
+said, of all requests together; the *entity error rate* is values lost over values said. So a long request weighs more, and
+repeats of a request count together. The words of one request are not independent, so both intervals go by how requests differ: the spread of a ratio of sums by
 linearization (Cochran, *Sampling Techniques*, chapter 6), and Wilson's interval for as many independent words as would have
 that spread (`calipers.stats.clusters`). Requests that all agree do not make it a point. A word error rate may exceed 1, where
 more was heard than said; a request of which that is true makes the interval Student's t, and there is none if all agree.
 """
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from textwrap import wrap
 from typing import Any
 
 from calipers.data.record import ReportCase
-from calipers.errors import InvalidOptionError
+from calipers.data.trace import ToolCall
+from calipers.errors import InvalidOptionError, MissingExtraError
 from calipers.report.report import Report
 from calipers.stats import Estimate, Interval, clustered_interval, clustered_variance
 from calipers.stats.clusters import cluster_degrees, effective_size, independent_groups
 from calipers.stats.interval import wilson_of_rate
+from calipers.stats.number_text import plural
 
 from .expectation import expected_calls
-from .words import WordErrors, entities, has_words, lost_entities, word_errors
+from .spelling import compared_words, spoken_words
 
 _NO_WIDTH = 1e-9
 """An interval narrower than this is the rounding of a point."""
+
+
+@dataclass(frozen=True)
+class WordErrors:
+    """How what was heard differs from what was said."""
+
+    substitutions: int
+    """Words heard as other words."""
+    deletions: int
+    """Words that were not heard."""
+    insertions: int
+    """Words heard that nobody said."""
+    words: int
+    """Words that were said."""
+
+    @property
+    def errors(self) -> int:
+        """All of them."""
+        return self.substitutions + self.deletions + self.insertions
+
+    @property
+    def rate(self) -> float:
+        """Errors per word that was said; more than 1 if much was heard that nobody said."""
+        return self.errors / self.words
+
+    def __add__(self, other: "WordErrors") -> "WordErrors":
+        return WordErrors(
+            self.substitutions + other.substitutions,
+            self.deletions + other.deletions,
+            self.insertions + other.insertions,
+            self.words + other.words,
+        )
+
+
+def word_errors(said: str, heard: str) -> WordErrors:
+    """The errors of one text heard as another, with the fewest edits.
+
+    Raises:
+        InvalidOptionError: nothing was said, so there is nothing to lose; or one of them is no text.
+        MissingExtraError: jiwer is not installed.
+    """
+    for what, text in (("said", said), ("heard", heard)):
+        if not isinstance(text, str):
+            raise InvalidOptionError(
+                f"what was {what} is a text, got {text!r:.200}: an agent that does not tell what it heard has no errors"
+            )
+    reference, hypothesis = compared_words(said), compared_words(heard)
+    if not reference:
+        raise InvalidOptionError(f"there are no words in {said!r}, so none can be misheard")
+    try:
+        import jiwer
+    except ImportError:
+        raise MissingExtraError.of("the word error rate", "voice") from None
+    found = jiwer.process_words(" ".join(reference), " ".join(hypothesis))
+    return WordErrors(found.substitutions, found.deletions, found.insertions, len(reference))
+
+
+def entities(said: str, calls: Sequence[ToolCall]) -> list[str]:
+    """The argument values of the calls that are said in the text, as they are spoken, each as often as it is expected."""
+    values = (" ".join(spoken_words(_text(value))) for call in calls for value in _leaves(call.arguments))
+    return [value for value in values if value and _is_said(value, said)]
+
+
+def lost_entities(said: str, heard: str, calls: Sequence[ToolCall]) -> list[str]:
+    """Those of the entities of a request that cannot be found in what was heard."""
+    return [entity for entity in entities(said, calls) if not _is_said(entity, heard)]
+
+
+def _text(value: Any) -> str:
+    """A value as one would say it: nobody says the `.0` of a whole number."""
+    return str(int(value) if isinstance(value, float) and value.is_integer() else value)
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    if isinstance(value, Mapping):
+        for each in value.values():
+            yield from _leaves(each)
+    elif isinstance(value, list | tuple | AbstractSet):
+        for each in value:
+            yield from _leaves(each)
+    elif value is not None and not isinstance(value, bool):  # nobody says None or True
+        yield value
+
+
+def _is_said(entity: str, text: str) -> bool:
+    """Whether the words of an entity stand in a text, as it is spoken or with its numbers said in one way.
+
+    Both, since the hour of half past fourteen is said in `fourteen thirty`, and is no part of the number 1430.
+    """
+    return any(_stands_in(read(entity), read(text)) for read in (spoken_words, compared_words))
+
+
+def _stands_in(part: Sequence[str], whole: Sequence[str]) -> bool:
+    width = len(part)
+    return any(list(whole[at : at + width]) == list(part) for at in range(len(whole) - width + 1))
+
+
+# ---------------------------------------------------------------------- of a report
 
 
 @dataclass(frozen=True)
@@ -46,11 +148,11 @@ class TranscriptErrors:
     def summary(self, *, columns: int | None = None) -> str:
         """Both rates for a person, in lines of at most so many columns."""
         lines = [
-            f"word error rate    {shown_rate(self.word_error_rate)} of {counted(self.words.words, 'word')}",
+            f"word error rate    {shown_rate(self.word_error_rate)} of {plural(self.words.words, 'word')}",
         ]
         if self.entity_error_rate is not None:
             lines.append(
-                f"entity error rate  {shown_rate(self.entity_error_rate)} of {counted(self.entities, 'expected value')}"
+                f"entity error rate  {shown_rate(self.entity_error_rate)} of {plural(self.entities, 'expected value')}"
             )
         return within(columns, lines, indent=19)
 
@@ -83,7 +185,7 @@ def transcript_errors(report: Report, *, confidence: float = 0.95) -> Transcript
     requests: dict[str, _Request] = {}
     for record in report.cases:
         transcript = record.attributes.get("transcript")
-        if isinstance(transcript, str) and has_words(record.inputs):
+        if isinstance(transcript, str) and isinstance(record.inputs, str) and spoken_words(record.inputs):
             name = record.source_case_name or record.name
             _count(requests.setdefault(name, _Request(record.cluster)), record, transcript)
     if not requests:
@@ -171,11 +273,6 @@ def within(columns: int | None, lines: Sequence[str], *, indent: int) -> str:
         for line in lines
         for row in wrap(line, max(columns, 20), subsequent_indent=after, break_long_words=False)
     )
-
-
-def counted(number: int, noun: str) -> str:
-    """So many things of a kind."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def shown_rate(estimate: Estimate) -> str:
