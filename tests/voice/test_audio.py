@@ -111,13 +111,13 @@ def test_compressed_data_labelled_wav_is_an_error_that_says_what_it_is(data, for
         ({"data": [0.1, 0.2]}, "from_samples takes numbers"),
         ({"format": "aac"}, "format='aac' is none of wav, mp3, pcm, ogg, flac"),
         ({"format": None}, "format=None is none of"),
-        ({"sample_rate": 0}, "sample_rate=0 must be a whole number from 1"),
-        ({"sample_rate": 16000.0}, "sample_rate=16000.0 must be a whole number"),
-        ({"sample_rate": True}, "sample_rate=True must be"),
-        ({"sample_rate": math.nan}, "sample_rate=nan must be"),
-        ({"channels": -1}, "channels=-1 must be"),
-        ({"sample_width": 5}, "sample_width=5 must be a whole number from 1 to 4"),
-        ({"sample_width": None}, "sample_width=None must be"),
+        ({"sample_rate": 0}, "sample_rate must be a whole number from 1 to 4,294,967,295, got 0"),
+        ({"sample_rate": 16000.0}, "sample_rate must be a whole number .*, got 16000.0"),
+        ({"sample_rate": True}, "sample_rate must be a whole number .*, got True"),
+        ({"sample_rate": math.nan}, "sample_rate must be a whole number .*, got nan"),
+        ({"channels": -1}, "channels must be a whole number from 1 to 65,535, got -1"),
+        ({"sample_width": 5}, "sample_width must be a whole number from 1 to 4, got 5"),
+        ({"sample_width": None}, "sample_width must be .*, got None"),
     ],
     ids=str,
 )
@@ -257,7 +257,7 @@ def test_silence_is_silent_in_every_width(width):
 
 @pytest.mark.parametrize("seconds", [-1, math.nan, math.inf])
 def test_silence_lasts_a_time(seconds):
-    with pytest.raises(InvalidOptionError, match="silence lasts 0 seconds or more"):
+    with pytest.raises(InvalidOptionError, match=r"seconds must be a (finite )?number from 0, got"):
         Audio.silence(seconds)
 
 
@@ -328,7 +328,7 @@ def test_channels_become_one_by_their_mean_and_many_by_copying():
 
 
 def test_conversion_to_what_cannot_be_is_an_error():
-    with pytest.raises(InvalidAudioError, match="sample_rate=0"):
+    with pytest.raises(InvalidAudioError, match=r"sample_rate must be .*, got 0"):
         Audio(b"ab").convert(0)
 
 

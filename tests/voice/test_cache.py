@@ -528,7 +528,7 @@ def test_a_hit_is_a_use(cache):
     ids=str,
 )
 def test_a_limit_that_cannot_be_is_an_error(cache, limits, unit):
-    with pytest.raises(InvalidOptionError, match=f"must be a number of {unit}, 0 or more"):
+    with pytest.raises(InvalidOptionError, match=f"must be a number of {unit} from 0, or None, got"):
         cache.prune(**limits)
 
 

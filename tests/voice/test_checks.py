@@ -47,9 +47,9 @@ URL = "http://localhost:8000/chat"
         (lambda: Recognizer(OfflineAgent().grammar), "give its jsgf"),
         (
             lambda: JsonResponseParser(tool_calls_key=3),
-            "tool_calls_key is the name of a key, or a path of them, got 3",
+            "tool_calls_key must be a text, got 3",
         ),
-        (lambda: JsonResponseParser(merge="every"), "merge='every': it is one of all, first, last"),
+        (lambda: JsonResponseParser(merge="every"), "merge must be one of all, first, last, got 'every'"),
     ],
 )
 def test_what_cannot_work_is_refused_at_once(make, says):
@@ -68,9 +68,9 @@ def test_what_cannot_work_is_refused_at_once(make, says):
         (HttpAgent(URL, headers=["a"]), "headers must be a mapping from names to texts, or None, got a list"),
         (HttpAgent(URL, headers={"a": 3}), "headers maps texts to texts, got int for 'a'"),
         (HttpAgent(URL, extra_fields=3), "extra_fields must be a mapping from names to values"),
-        (HttpAgent(URL, body="xml"), "body='xml': it is 'json' or 'multipart'"),
-        (WebSocketAgent("ws://localhost", send="binary"), "send='binary'"),
-        (OpenAIAgent(None, base_url=URL), "model must be a text, got None"),
+        (HttpAgent(URL, body="xml"), "body must be one of json, multipart, got 'xml'"),
+        (WebSocketAgent("ws://localhost", send="binary"), "must be one of json, bytes, got 'binary'"),
+        (OpenAIAgent(None, base_url=URL), "model must be a text that is not empty, got None"),
         (OpenAIAgent("m", base_url=URL, options=3), "options must be a mapping"),
     ],
     ids=lambda each: each if isinstance(each, str) else "",

@@ -192,7 +192,7 @@ def test_all_of_them_are_evaluators():
         (lambda: FuzzyEvaluator(minimum=2), "minimum"),
         (lambda: SemanticEvaluator(threshold=float("nan")), "threshold"),
         (lambda: SemanticEvaluator(threshold=0), "above 0"),
-        (lambda: SemanticEvaluator("gpt"), "function of two texts"),
+        (lambda: SemanticEvaluator("gpt"), "judge must be a function, or None"),
         (lambda: SubsetEvaluator(0), "at_least"),
     ],
 )

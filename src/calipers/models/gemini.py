@@ -11,6 +11,7 @@ A call that the model wrote so badly that the server could not read it (`MALFORM
 A prompt that was blocked has no answer. Thoughts are not part of what the model said.
 """
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
@@ -98,6 +99,17 @@ def body(
     return laid_over(made, options)
 
 
+def is_sdk_client(client: Any) -> bool:
+    """Whether a client is one of Google's SDK."""
+    return hasattr(client, "aio")
+
+
+def ask_client(client: Any, model: str, made: Mapping[str, Any]) -> Any:
+    """Send a `body` made `for_sdk` by a client of the SDK: what to await the answer by."""
+    config = {name: value for name, value in made.items() if name != "contents"}
+    return client.aio.models.generate_content(model=model, contents=made["contents"], config=config)
+
+
 def _part(content: Any, *, for_sdk: bool) -> dict[str, Any]:
     if not isinstance(content, Sound):
         return {"text": content}
@@ -164,6 +176,37 @@ def live_text(text: str) -> dict[str, Any]:
     """A written request."""
     turn = {"role": "user", "parts": [{"text": text}]}
     return {"clientContent": {"turns": [turn], "turnComplete": True}}
+
+
+class LiveAnswer:
+    """Follows the messages of a Live session until the answer is whole.
+
+    It is whole at the first `toolCall`, since the server then waits for results, or at `turnComplete`, when the model has said
+    all and called nothing. A turn that was interrupted by more speech is not the answer; the next one is.
+    """
+
+    def __init__(self) -> None:
+        self.ready = asyncio.Event()
+        """Set when the session is set up."""
+        self.going_away = False
+        """Whether the server said that it will hang up."""
+        self._interrupted = False
+
+    def is_complete(self, message: Any) -> bool:
+        """Take in a message: whether it is the last of the answer."""
+        if read(message, "setupComplete", "setup_complete") is not None:
+            self.ready.set()
+        if read(message, "goAway", "go_away") is not None:
+            self.going_away = True
+        if read(message, "toolCall", "tool_call") is not None:
+            return True
+        content = read(message, "serverContent", "server_content")
+        if read(content, "interrupted") is True:
+            self._interrupted = True
+        if read(content, "turnComplete", "turn_complete") is not True:
+            return False
+        ended, self._interrupted = not self._interrupted, False
+        return ended
 
 
 def without_sound(message: Any) -> Any:

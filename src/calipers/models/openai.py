@@ -67,6 +67,16 @@ def body(
     return laid_over(made, options)
 
 
+def is_sdk_client(client: Any) -> bool:
+    """Whether a client is one of OpenAI's SDK."""
+    return hasattr(client, "chat")
+
+
+def ask_client(client: Any, made: Mapping[str, Any]) -> Any:
+    """Send a `body` by a client of the SDK: what to await the answer by."""
+    return client.chat.completions.create(**made)
+
+
 def _content(content: Any) -> Any:
     if not isinstance(content, Sound):
         return content

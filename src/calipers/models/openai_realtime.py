@@ -4,10 +4,11 @@
 a cancelled response do not count: no one would have run them.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
+from calipers.errors import AgentReplyError
 from calipers.models.completion import Draft, Finish, ProblemKind, Usage, excerpt, is_list, read
 from calipers.models.model_request import (
     Provider,
@@ -18,6 +19,7 @@ from calipers.models.model_request import (
     laid_over,
     socket_address,
 )
+from calipers.models.request_redaction import shown_text
 
 OPENAI_REALTIME = Provider("wss://api.openai.com/v1", ("OPENAI_API_KEY",), "Authorization", "Bearer ")
 SAMPLE_RATE = 24000
@@ -106,6 +108,53 @@ def ask_text(text: str) -> Iterator[dict[str, Any]]:
 def without_sound(event: Any) -> Any:
     """The event; `None` if it is only sound."""
     return None if read(event, "type") in _SOUND else event
+
+
+class RealtimeAnswer:
+    """Follows the events of a session until the answer is whole.
+
+    It is whole at `response.done`: a response may hold several calls, and words besides. A response that was cut short because
+    the server heard more speech is not the answer; the next one is. An `error` event ends the session.
+    """
+
+    def __init__(self, address: str, secrets: Sequence[str], *, transcribed: bool, detects: bool) -> None:
+        """Store what to wait for.
+
+        Args:
+            address: of the server, as errors show it.
+            secrets: what no error may show.
+            transcribed: whether to wait for what the server heard as well.
+            detects: whether the server finds the end of the request, and may find it too early.
+        """
+        self._address = address
+        self._secrets = secrets
+        self._detects = detects
+        self._answered = False
+        self._transcribed = not transcribed
+
+    def is_complete(self, event: Any) -> bool:
+        """Take in an event: whether it is the last of the answer.
+
+        Raises:
+            AgentReplyError: there will be no answer.
+        """
+        kind = read(event, "type")
+        if kind == "error":
+            said = shown_text(excerpt(read(event, "error")), self._secrets)
+            raise AgentReplyError(f"{self._address} reported an error: {said}")
+        if kind in (HEARD, NOT_HEARD):
+            self._transcribed = True
+        if kind == "response.done":
+            response = read(event, "response")
+            status, details = read(response, "status"), read(response, "status_details")
+            interrupted = (
+                self._detects and status == "cancelled" and read(details, "reason") == "turn_detected"
+            )
+            if status in ("failed", "cancelled") and not interrupted:
+                said = shown_text(excerpt(details), self._secrets)
+                raise AgentReplyError(f"the response of {self._address} ended as {status!r}: {said}")
+            self._answered = not interrupted
+        return self._answered and self._transcribed
 
 
 class _Item:

@@ -27,7 +27,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
-from calipers.errors import InvalidAudioError, InvalidOptionError, MissingExtraError
+from calipers.data.argument_checks import check_number, check_whole_number
+from calipers.errors import InvalidAudioError, MissingExtraError
 from calipers.process.atomic_file import write_whole
 
 from . import wav as wav_file
@@ -135,8 +136,7 @@ class Audio:
         Raises:
             InvalidOptionError: a duration that is negative or no number.
         """
-        if not (math.isfinite(seconds) and seconds >= 0):
-            raise InvalidOptionError(f"seconds={seconds!r}: silence lasts 0 seconds or more")
+        check_number("seconds", seconds, at_least=0)
         _check_numbers(sample_rate, channels, sample_width)
         sample = b"\x80" if sample_width == 1 else bytes(sample_width)
         pcm = sample * channels * round(seconds * sample_rate)
@@ -389,18 +389,13 @@ def _layout_of(data: bytes) -> wav_file.Layout | None:
 
 
 def _check_numbers(sample_rate: int, channels: int, sample_width: int) -> None:
-    """Refuse what no sound has.
-
-    Raises:
-        InvalidAudioError: a rate or a number of channels below one, or a width beyond four bytes.
-    """
+    """Check the numbers of a sound: what a WAV header can hold, and a width of up to four bytes."""
     for name, value, most in (
         ("sample_rate", sample_rate, 0xFFFF_FFFF),
         ("channels", channels, 0xFFFF),
         ("sample_width", sample_width, 4),
     ):
-        if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= most:
-            raise InvalidAudioError(f"{name}={value!r} must be a whole number from 1 to {most}")
+        check_whole_number(name, value, at_least=1, at_most=most, error=InvalidAudioError)
 
 
 # ---------------------------------------------------------------------- MP3, Ogg Vorbis and FLAC, by soundfile

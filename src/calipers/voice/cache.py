@@ -17,6 +17,7 @@ import concurrent.futures
 import hashlib
 import inspect
 import json
+import math
 import os
 import re
 import sys
@@ -31,6 +32,7 @@ from typing import Any, BinaryIO
 
 import msgspec
 
+from calipers.data.argument_checks import check_number
 from calipers.errors import InvalidOptionError, TaskContractError
 from calipers.process.atomic_file import write_whole
 from calipers.process.user_code import call_in_thread
@@ -214,11 +216,8 @@ class AudioCache:
         Raises:
             InvalidOptionError: a limit that is negative or no number.
         """
-        for name, limit in (("max_age", max_age), ("max_bytes", max_bytes)):
-            number = isinstance(limit, int | float) and not isinstance(limit, bool)
-            if limit is not None and not (number and limit >= 0):
-                unit = "seconds" if name == "max_age" else "bytes"
-                raise InvalidOptionError(f"{name}={limit!r} must be a number of {unit}, 0 or more")
+        check_number("max_age", max_age, at_least=0, at_most=math.inf, of="seconds", or_none=True)
+        check_number("max_bytes", max_bytes, at_least=0, at_most=math.inf, of="bytes", or_none=True)
         entries = sorted(self._entries(), key=lambda entry: (entry[1].st_mtime, entry[0].name))
         room = sum(status.st_size for _, status in entries)
         now = time.time()

@@ -27,6 +27,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from functools import cache
 from typing import Any, Literal
 
+from calipers.data.argument_checks import check_function, check_share, check_whole_number
 from calipers.data.trace import ToolCall
 from calipers.errors import InvalidOptionError, NotApplicableError
 from calipers.matching import (
@@ -89,7 +90,7 @@ class FuzzyEvaluator:
     """Whether there may be more calls than expected; default: yes, unless none are expected."""
 
     def __post_init__(self) -> None:
-        _check_share("minimum", self.minimum)
+        check_share("minimum", self.minimum, or_zero=False)
 
     def evaluate(
         self,
@@ -122,8 +123,7 @@ class SubsetEvaluator:
     """Whether a call may have more arguments than expected."""
 
     def __post_init__(self) -> None:
-        if isinstance(self.at_least, bool) or not isinstance(self.at_least, int) or self.at_least < 1:
-            raise InvalidOptionError(f"at_least must be a whole number from 1, got {self.at_least!r}")
+        check_whole_number("at_least", self.at_least, at_least=1)
 
     def evaluate(
         self,
@@ -176,9 +176,8 @@ class SemanticEvaluator:
     """Whether there may be more calls than expected; default: yes, unless none are expected."""
 
     def __post_init__(self) -> None:
-        _check_share("threshold", self.threshold)
-        if self.judge is not None and not callable(self.judge):
-            raise InvalidOptionError(f"judge must be a function of two texts, got {self.judge!r}")
+        check_share("threshold", self.threshold, or_zero=False)
+        check_function("judge", self.judge, or_none=True)
 
     async def evaluate(
         self,
@@ -369,8 +368,3 @@ def _texts(value: Any) -> list[str]:
         return [value]
     inside = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
     return [text for each in inside for text in _texts(each)]
-
-
-def _check_share(name: str, value: Any) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 1:
-        raise InvalidOptionError(f"{name} must be a number above 0 and at most 1, got {value!r}")

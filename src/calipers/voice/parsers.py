@@ -19,7 +19,7 @@ from dataclasses import dataclass, fields
 from functools import lru_cache
 from typing import Any, Literal, TypeAlias, get_args
 
-from calipers.errors import InvalidOptionError
+from calipers.data.argument_checks import check_choice, check_text
 from calipers.models import anthropic, gemini, openai
 from calipers.models.completion import Draft, excerpt, is_list, read
 from calipers.voice.response import AgentResponse, response_of
@@ -97,12 +97,8 @@ class JsonResponseParser:
 
     def __post_init__(self) -> None:
         for name in (each.name for each in fields(self) if each.name.endswith("_key")):
-            if not isinstance(value := getattr(self, name), str):
-                raise InvalidOptionError(
-                    f"{name} is the name of a key, or a path of them, got {value!r:.200}"
-                )
-        if self.merge not in get_args(Merge):
-            raise InvalidOptionError(f"merge={self.merge!r}: it is one of {', '.join(get_args(Merge))}")
+            check_text(name, getattr(self, name), or_empty=True)
+        check_choice("merge", self.merge, get_args(Merge))
 
     def parse(self, raw: Any) -> AgentResponse:
         """The calls and words of an answer: an object, JSON text, or a list of messages."""

@@ -18,6 +18,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple, TypeAlias
 
+from calipers.data.argument_checks import check_whole_number
 from calipers.data.attempt import increment_eval_metric, running_attempt, set_eval_attribute
 from calipers.data.case import Case
 from calipers.data.context import are_tool_calls
@@ -291,8 +292,7 @@ async def run_concurrent(
     refuse_name(options, "repeat", instead="runs")
     if not isinstance(prompts, Iterable):
         raise InvalidOptionError(f"prompts is a text, or a list of texts, got {prompts!r:.200}")
-    if isinstance(runs, bool) or not isinstance(runs, int) or runs < 1:
-        raise InvalidOptionError(f"runs must be a whole number from 1, got {runs!r:.200}")
+    check_whole_number("runs", runs, at_least=1)
     said = [prompts] if isinstance(prompts, str) else list(prompts)
     if not said:
         raise InvalidOptionError("there are no prompts to say: a batch of nothing proves nothing")

@@ -11,9 +11,11 @@ Without a grammar, it writes down whatever English it hears, several times slowe
 Each utterance is heard for itself: what was heard before changes nothing.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from calipers.data.argument_checks import check_number
 from calipers.errors import InvalidAudioError, InvalidOptionError
 from calipers.process.user_code import call_in_thread
 
@@ -81,9 +83,7 @@ class Recognizer:
             raise InvalidOptionError(
                 f"grammar must be a text in the JSpeech Grammar Format, or None, got {self.grammar!r:.200}{hint}"
             )
-        limit = self.max_distance
-        if not isinstance(limit, int | float) or isinstance(limit, bool) or not limit >= 0:
-            raise InvalidOptionError(f"max_distance must be a number from 0 up, got {limit!r}")
+        check_number("max_distance", self.max_distance, at_least=0, at_most=math.inf)
 
     async def recognize(self, audio: Audio) -> Hearing:
         """What was said. The event loop goes on meanwhile, and several can be heard at once.

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
 
+from calipers.data.argument_checks import check_whole_number
 from calipers.errors import InvalidOptionError
 from calipers.process.user_code import call_in_thread
 
@@ -52,9 +53,7 @@ class EspeakSynthesizer:
 
     def __post_init__(self) -> None:
         for name, (low, high) in _RANGES.items():
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-                raise InvalidOptionError(f"{name} must be a whole number from {low} to {high}, got {value!r}")
+            check_whole_number(name, getattr(self, name), at_least=low, at_most=high)
 
     def wrong_options(self) -> Iterator[tuple[str, str]]:
         """The voice, if the engine does not have it, and what is wrong with it.

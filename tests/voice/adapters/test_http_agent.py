@@ -1,14 +1,19 @@
-"""An agent behind an HTTP address."""
+"""An agent behind an HTTP address, and the bodies that it is sent."""
 
 import sys
+from email import message_from_bytes
 
 import httpx
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from calipers.data.trace import ToolCall
 from calipers.errors import AgentReplyError, InvalidOptionError, MissingExtraError
+from calipers.models.model_request import Sound
 from calipers.testing import HttpAgentServer, Reply
 from calipers.voice.adapters import HttpAgent
+from calipers.voice.adapters.http_agent import as_form
 from calipers.voice.audio import Audio
 from calipers.voice.parsers import JsonResponseParser
 
@@ -116,7 +121,7 @@ def test_a_body_without_an_object_is_no_answer(ask, body):
 
 
 def test_a_body_of_another_kind_is_refused(ask):
-    with pytest.raises(InvalidOptionError, match="it is 'json' or 'multipart'"):
+    with pytest.raises(InvalidOptionError, match="body must be one of json, multipart, got"):
         ask(HttpAgent("http://127.0.0.1:1/", body="xml"), "hi")
 
 
@@ -124,3 +129,40 @@ def test_a_missing_dependency_is_named(monkeypatch, ask):
     monkeypatch.setitem(sys.modules, "aiohttp", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'calipers\[http\]'"):
         ask(HttpAgent("http://127.0.0.1:1/"), "hi")
+
+
+def read(body, content_type):
+    """Names, file names, types and values of the parts, by the reader of the standard library."""
+    head = f"Content-Type: {content_type}\r\n\r\n".encode()
+    return [
+        (
+            part.get_param("name", header="content-disposition"),
+            part.get_filename(),
+            part.get_content_type(),
+            part.get_payload(decode=True),
+        )
+        for part in message_from_bytes(head + body).get_payload()
+    ]
+
+
+def test_a_form_holds_files_texts_and_json():
+    fields = {"audio": Sound(b"RIFF", "wav"), "text": "hello", "options": {"n": 1}}
+    assert read(*as_form(fields)) == [
+        ("audio", "request.wav", "audio/wav", b"RIFF"),
+        ("text", None, "text/plain", b"hello"),
+        ("options", None, "text/plain", b'{"n":1}'),
+    ]
+
+
+def test_a_name_cannot_end_its_own_quotes():
+    body, _ = as_form({'a"; filename="b\r\nX-Evil: 1': "v"})
+    assert b'name="a%22; filename=%22b%0D%0AX-Evil: 1"\r\n\r\nv' in body
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_come_through(data):
+    body, content_type = as_form({"audio": Sound(data, "wav"), "text": "after"})
+    boundary = content_type.partition("boundary=")[2].encode()
+    first, second = body.split(b"--" + boundary)[1:3]
+    assert first.partition(b"\r\n\r\n")[2] == data + b"\r\n"
+    assert second.endswith(b"\r\n\r\nafter\r\n")

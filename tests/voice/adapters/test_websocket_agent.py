@@ -201,14 +201,16 @@ def test_an_answer_may_come_before_the_request_is_over(ask):
 
 
 def test_completion_is_one_of_the_words_or_a_function(ask):
-    with pytest.raises(InvalidOptionError, match="'first' or 'close', or a function"):
+    with pytest.raises(
+        InvalidOptionError, match="is_complete, unless it is a function, must be one of first, close, got"
+    ):
         ask(WebSocketAgent("ws://127.0.0.1:1", is_complete="done"), "hi")
 
 
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"send": "binary"}, "send='binary': it is 'json' or 'bytes', or a function of the request"),
+        ({"send": "binary"}, "send, unless it is a function, must be one of json, bytes, got 'binary'"),
         ({"realtime": True}, "say how long one is, such as chunk_ms=100"),
     ],
     ids=str,
@@ -246,6 +248,6 @@ def test_a_missing_dependency_is_named(monkeypatch, ask):
 def test_a_message_that_is_too_large_is_told_as_such(ask):
     with (
         WebSocketAgentServer(Reply(text="x" * 5000)) as server,
-        pytest.raises(AgentReplyError, match="sent what no message may be: code 1009"),
+        pytest.raises(AgentReplyError, match="sent an invalid message: code 1009"),
     ):
         ask(WebSocketAgent(server.url, connect_options={"max_size": 1000}), "hi")

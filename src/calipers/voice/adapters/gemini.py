@@ -4,27 +4,24 @@
 `audioStreamEnd`, and the server finds the end of the request by itself. With `automatic_detection=False` the agent marks the
 beginning and the end (`activityStart`, `activityEnd`), so that a pause does not cut the request in two.
 
-The answer is whole at the first `toolCall`, since the server then waits for results, or at `turnComplete`, when it has
-said all and called nothing. A turn that was interrupted by more speech is not the answer; the next one is.
+`calipers.models.gemini.LiveAnswer` says when the answer is whole.
 """
 
-import asyncio
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from calipers.errors import AgentConnectionError
 from calipers.models import gemini
-from calipers.models.completion import read
 from calipers.models.gemini import GEMINI, GEMINI_LIVE, LIVE_SAMPLE_RATE
 from calipers.models.model_request import Sound
 from calipers.voice.audio import Audio
 from calipers.voice.parsers import GeminiResponseParser
 from calipers.voice.response import AgentResponse
 
-from .conversation import Conversation, answered
 from .model_agent import ChatAgent, LiveAgent
 from .remote_agent import as_file, as_pcm, check_audio, check_chunk, check_text, paced
+from .socket_session import SocketSession
 
 
 @dataclass(repr=False, eq=False)
@@ -57,14 +54,10 @@ class GeminiAgent(ChatAgent):
         return await self._ask(check_text(text))
 
     async def _ask(self, content: Sound | str) -> AgentResponse:
-        for_sdk = hasattr(self.client, "aio")
+        for_sdk = gemini.is_sdk_client(self.client)
         body = gemini.body(self._messages(content), tools=self.tools, options=self.options, for_sdk=for_sdk)
-        url = gemini.generate_address(self.base_url, self.model)
-        return await self._answer(url, body, by_sdk=(lambda: self._ask_client(body)) if for_sdk else None)
-
-    def _ask_client(self, body: dict[str, Any]) -> Any:
-        contents = body.pop("contents")
-        return self.client.aio.models.generate_content(model=self.model, contents=contents, config=body)
+        by_sdk = (lambda: gemini.ask_client(self.client, self.model, body)) if for_sdk else None
+        return await self._answer(gemini.generate_address(self.base_url, self.model), body, by_sdk=by_sdk)
 
 
 @dataclass(repr=False, eq=False)
@@ -115,7 +108,7 @@ class GeminiLiveAgent(LiveAgent):
         yield gemini.live_text(text)
 
     async def _converse(self, inputs: AsyncIterator[dict[str, Any]], spoken_seconds: float) -> AgentResponse:
-        turn = _Turn()
+        answer = gemini.LiveAnswer()
         first = gemini.live_setup(
             self.model,
             instructions=self.instructions,
@@ -126,41 +119,17 @@ class GeminiLiveAgent(LiveAgent):
             setup=self.setup,
         )
 
-        async def send(conversation: Conversation) -> None:
-            await conversation.send(first)
-            await turn.ready.wait()
+        async def send(session: SocketSession) -> None:
+            await session.send(first)
+            await answer.ready.wait()
             async for each in inputs:
-                await conversation.send(each)
+                await session.send(each)
 
         url = gemini.live_address(self.base_url)
-        conversation = self._conversation(url, spoken_seconds, kept=gemini.without_sound)
+        session = self._socket_session(url, spoken_seconds, kept=gemini.without_sound)
         try:
-            return await answered(conversation, send, turn.is_complete, self._reader())
+            return await session.ask(send, answer.is_complete, self._reader())
         except AgentConnectionError as error:
-            if turn.going_away:
+            if answer.going_away:
                 error.args = (f"{error}; it had announced that (goAway)",)
             raise
-
-
-class _Turn:
-    """How far the server is."""
-
-    def __init__(self) -> None:
-        self.ready = asyncio.Event()
-        self.going_away = False
-        self._interrupted = False
-
-    def is_complete(self, message: Any) -> bool:
-        if read(message, "setupComplete", "setup_complete") is not None:
-            self.ready.set()
-        if read(message, "goAway", "go_away") is not None:
-            self.going_away = True
-        if read(message, "toolCall", "tool_call") is not None:
-            return True
-        content = read(message, "serverContent", "server_content")
-        if read(content, "interrupted") is True:
-            self._interrupted = True
-        if read(content, "turnComplete", "turn_complete") is not True:
-            return False
-        ended, self._interrupted = not self._interrupted, False
-        return ended

@@ -3,9 +3,11 @@
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal
 
+from calipers.data.argument_checks import check_choice
 from calipers.models.http_request import Request, as_json, check_address
 from calipers.models.model_request import Sound, base64_bytes
 from calipers.voice.audio import Audio
@@ -13,8 +15,7 @@ from calipers.voice.parsers import JsonResponseParser
 from calipers.voice.protocols import ResponseParser
 from calipers.voice.response import AgentResponse
 
-from .answer import answer_to, parsed
-from .remote_agent import RemoteAgent, as_file, as_pcm, check_audio, check_choice, check_text
+from .remote_agent import RemoteAgent, answer_to, as_file, as_pcm, check_audio, check_text, parsed
 
 if TYPE_CHECKING:
     import aiohttp
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 _PARSER = JsonResponseParser()
 _JSON = "application/json"
+_check_body = partial(check_choice, choices=("json", "multipart"))
 
 
 @dataclass(repr=False, eq=False)
@@ -97,13 +99,9 @@ class HttpAgent(RemoteAgent):
         response.timings.setdefault("done", perf_counter() - start)
         return response
 
-    def _own_checks(self) -> Mapping[str, Callable[[str, Any], None]]:
+    def _own_checks(self) -> Mapping[str, Callable[[str, Any], object]]:
         """What the address and the body must be."""
         return {"url": lambda name, value: check_address(value, name=name), "body": _check_body}
-
-
-def _check_body(name: str, value: Any) -> None:
-    check_choice(name, value, ("json", "multipart"))
 
 
 def as_json_with(name: str, data: bytes, fields: Mapping[str, Any]) -> bytes:

@@ -17,9 +17,8 @@ from calipers.models.request_redaction import shown_address, shown_text
 from calipers.voice.protocols import ResponseParser
 from calipers.voice.response import AgentResponse
 
-from .answer import Asked, AskedBySDK, answer_to, parsed
-from .conversation import Conversation, check_socket_address
-from .remote_agent import RemoteAgent
+from .remote_agent import Asked, AskedBySDK, RemoteAgent, answer_to, parsed
+from .socket_session import SocketSession, check_socket_address
 
 
 @dataclass(repr=False, eq=False)
@@ -74,7 +73,7 @@ class ChatAgent(ModelAgent):
     client: Any = field(default=None, kw_only=True, repr=False)
     """Your own `httpx.AsyncClient`, `aiohttp.ClientSession` or client of the provider's SDK, which brings its own key and address."""
 
-    def _own_checks(self) -> Mapping[str, Callable[[str, Any], None]]:
+    def _own_checks(self) -> Mapping[str, Callable[[str, Any], object]]:
         """What the address and the key must be."""
         return {"base_url": _check_http, "api_key": self._check_key}
 
@@ -121,14 +120,16 @@ class LiveAgent(ModelAgent):
     open_timeout: float | None = field(default=10.0, kw_only=True)
     """Seconds to open the connection; `None` waits for ever."""
 
-    def _own_checks(self) -> Mapping[str, Callable[[str, Any], None]]:
+    def _own_checks(self) -> Mapping[str, Callable[[str, Any], object]]:
         """What the address and the key must be."""
         return {"base_url": _check_socket, "api_key": self._check_key}
 
-    def _conversation(self, url: str, spoken_seconds: float, *, kept: Callable[[Any], Any]) -> Conversation:
-        """A conversation at an address, for sound of this length; `kept` says what to keep of a message."""
+    def _socket_session(
+        self, url: str, spoken_seconds: float, *, kept: Callable[[Any], Any]
+    ) -> SocketSession:
+        """A session at an address, for sound of this length; `kept` says what to keep of a message."""
         key = self._key()
-        return Conversation(
+        return SocketSession(
             url,
             headers=self._provider.headers(key, self.headers),
             api_key=key,

@@ -4,28 +4,24 @@
 believes it hears a pause: turn detection is off, so that the same sound always is the same request. With `turn_detection` the
 server decides, and a second of silence is sent after the sound so that it can.
 
-The answer is whole at `response.done`: a response may hold several calls, and words besides. A response that was cut short
-because the server heard more speech is not the answer; the next one is. An `error` event ends the run: a session that was
+`calipers.models.openai_realtime.RealtimeAnswer` says when the answer is whole. An `error` event ends the run: a session that was
 set up otherwise than asked would measure something else.
 """
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from calipers.errors import AgentReplyError
 from calipers.models import openai, openai_realtime
-from calipers.models.completion import excerpt, read
 from calipers.models.model_request import Sound
 from calipers.models.openai_realtime import OPENAI_REALTIME, SAMPLE_RATE
-from calipers.models.request_redaction import shown_text
 from calipers.voice.audio import Audio
 from calipers.voice.parsers import OpenAIResponseParser
 from calipers.voice.response import AgentResponse
 
-from .conversation import Conversation, answered
 from .model_agent import ChatAgent, LiveAgent
 from .remote_agent import as_file, as_pcm, check_audio, check_chunk, check_text, paced
+from .socket_session import SocketSession
 
 
 @dataclass(repr=False, eq=False)
@@ -59,8 +55,8 @@ class OpenAIAgent(ChatAgent):
 
     async def _ask(self, content: Sound | str) -> AgentResponse:
         body = openai.body(self._messages(content), model=self.model, tools=self.tools, options=self.options)
-        completions = self.client.chat.completions if hasattr(self.client, "chat") else None
-        by_sdk = None if completions is None else lambda: completions.create(**body)
+        client = self.client
+        by_sdk = (lambda: openai.ask_client(client, body)) if openai.is_sdk_client(client) else None
         return await self._answer(openai.chat_address(self.base_url), body, by_sdk=by_sdk)
 
 
@@ -125,39 +121,17 @@ class OpenAIRealtimeAgent(LiveAgent):
             session=self.session,
         )
 
-        async def send(conversation: Conversation) -> None:
-            await conversation.send(first)
+        async def send(session: SocketSession) -> None:
+            await session.send(first)
             async for event in events:
-                await conversation.send(event)
+                await session.send(event)
 
-        conversation = self._conversation(
-            openai_realtime.session_address(self.base_url, self.model),
-            spoken_seconds,
-            kept=openai_realtime.without_sound,
+        url = openai_realtime.session_address(self.base_url, self.model)
+        session = self._socket_session(url, spoken_seconds, kept=openai_realtime.without_sound)
+        answer = openai_realtime.RealtimeAnswer(
+            session.address,
+            session.secrets,
+            transcribed=transcribed,
+            detects=self.turn_detection is not None,
         )
-        end = _ending(conversation, transcribed=transcribed, detects=self.turn_detection is not None)
-        return await answered(conversation, send, end, self._reader())
-
-
-def _ending(conversation: Conversation, *, transcribed: bool, detects: bool) -> Callable[[Any], bool]:
-    """Recognizes the last event of an answer."""
-    seen = {"answer": False, "transcript": not transcribed}
-
-    def is_complete(event: Any) -> bool:
-        kind = read(event, "type")
-        if kind == "error":
-            said = shown_text(excerpt(read(event, "error")), conversation.secrets)
-            raise AgentReplyError(f"{conversation.address} reported an error: {said}")
-        if kind in (openai_realtime.HEARD, openai_realtime.NOT_HEARD):
-            seen["transcript"] = True
-        if kind == "response.done":
-            response = read(event, "response")
-            status, details = read(response, "status"), read(response, "status_details")
-            interrupted = detects and status == "cancelled" and read(details, "reason") == "turn_detected"
-            if status in ("failed", "cancelled") and not interrupted:
-                said = shown_text(excerpt(details), conversation.secrets)
-                raise AgentReplyError(f"the response of {conversation.address} ended as {status!r}: {said}")
-            seen["answer"] = not interrupted
-        return all(seen.values())
-
-    return is_complete
+        return await session.ask(send, answer.is_complete, self._reader())

@@ -6,65 +6,45 @@ file: every wrong option is reported at once, before anything runs. `run` alone 
 
 import asyncio
 import dataclasses
-from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping
-from typing import Any
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from functools import partial
+from typing import Any, NamedTuple, Protocol
 
-from calipers.data.argument_checks import check_seconds
-from calipers.errors import InvalidOptionError
-from calipers.models.http_request import as_json
+import msgspec
+
+from calipers.data import argument_checks
+from calipers.data.argument_checks import check_seconds, check_whole_number
+from calipers.data.redaction import without
+from calipers.errors import AgentReplyError, AgentTimeoutError, InvalidOptionError
+from calipers.models.http_request import Request, as_json
 from calipers.models.model_request import Sound, for_chat
-from calipers.models.request_redaction import shown_address
+from calipers.models.request_redaction import shown_address, shown_text
 from calipers.voice.audio import Audio
 from calipers.voice.protocols import ResponseParser, check_part
+from calipers.voice.response import AgentResponse
 
 
 def check_audio(audio: Audio) -> Audio:
-    """The same, if it is sound.
-
-    Raises:
-        InvalidOptionError: it is something else.
-    """
+    """The value, if it is sound."""
     if not isinstance(audio, Audio):
         raise InvalidOptionError(f"run takes an Audio, got {audio!r:.200}; for a text there is run_text")
     return audio
 
 
 def check_text(text: str) -> str:
-    """The same, if it is text.
-
-    Raises:
-        InvalidOptionError: it is something else.
-    """
+    """The value, if it is text."""
     if not isinstance(text, str):
         raise InvalidOptionError(f"run_text takes a text, got {text!r:.200}; for sound there is run")
     return text
 
 
 def check_chunk(milliseconds: int) -> None:
-    """Check the length of the pieces that sound is sent in.
-
-    Raises:
-        InvalidOptionError: it is no whole number of milliseconds above 0.
-    """
-    if isinstance(milliseconds, bool) or not isinstance(milliseconds, int) or milliseconds < 1:
-        raise InvalidOptionError(
-            f"chunk_ms must be a whole number of milliseconds above 0, got {milliseconds!r}"
-        )
+    """Check the length of the pieces that sound is sent in."""
+    _check_count("chunk_ms", milliseconds)
 
 
-def check_count(name: str, value: Any) -> None:
-    """Check how many there are to be of something.
-
-    Raises:
-        InvalidOptionError: it is no whole number above 0.
-    """
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise InvalidOptionError(f"{name} must be a whole number above 0, got {value!r:.200}")
-
-
-def _check_count_if_any(name: str, value: Any) -> None:
-    if value is not None:
-        check_count(name, value)
+_check_count = partial(check_whole_number, at_least=1)
+_check_count_or_none = partial(check_whole_number, at_least=1, or_none=True)
 
 
 def _check_json(name: str, value: Any) -> None:
@@ -98,45 +78,26 @@ def _check_parser(_: str, value: Any) -> None:
         check_part(value, ResponseParser, "parser", "parse(raw)")
 
 
-def _check_text(name: str, value: Any) -> None:
-    if not isinstance(value, str) or not value:
-        raise InvalidOptionError(f"{name} must be a text, got {value!r:.200}")
-
-
-def check_choice(name: str, value: Any, choices: Collection[str], *, or_function: str = "") -> None:
-    """Check an option that is one of a few words, or a function where there is a word for that.
-
-    Raises:
-        InvalidOptionError: it is something else.
-    """
-    if isinstance(value, str) and value in choices:
-        return
-    if or_function and callable(value) and not isinstance(value, type):
-        return
-    listed = " or ".join(map(repr, choices)) + (f", or {or_function}" if or_function else "")
-    raise InvalidOptionError(f"{name}={value!r:.200}: it is {listed}")
-
-
 def _check_tools(_: str, value: Any) -> None:
     for_chat(value)
 
 
-_CHECKS: Mapping[str, Callable[[str, Any], None]] = {
+_CHECKS: Mapping[str, Callable[[str, Any], object]] = {
     "timeout": check_seconds,
     "open_timeout": check_seconds,
-    "chunk_ms": _check_count_if_any,
-    "sample_rate": _check_count_if_any,
-    "max_messages": check_count,
+    "chunk_ms": _check_count_or_none,
+    "sample_rate": _check_count_or_none,
+    "max_messages": _check_count,
     "tools": _check_tools,
     "end_message": _check_json,
     "extra_fields": _check_fields,
     "options": _check_fields,
     "headers": _check_headers,
     "parser": _check_parser,
-    "method": _check_text,
-    "model": _check_text,
-    "audio_field": _check_text,
-    "text_field": _check_text,
+    "method": argument_checks.check_text,
+    "model": argument_checks.check_text,
+    "audio_field": argument_checks.check_text,
+    "text_field": argument_checks.check_text,
     "session": _check_json,
     "setup": _check_json,
     "transcription": _check_json,
@@ -158,7 +119,7 @@ class RemoteAgent:
             except InvalidOptionError as error:
                 yield name, str(error)
 
-    def _own_checks(self) -> Mapping[str, Callable[[str, Any], None]]:
+    def _own_checks(self) -> Mapping[str, Callable[[str, Any], object]]:
         """Checks of options that mean something else in each adapter."""
         return {}
 
@@ -207,3 +168,67 @@ async def paced(audio: Audio, milliseconds: int, *, realtime: bool) -> AsyncIter
         if realtime:
             await asyncio.sleep(start + number * milliseconds / 1000 - loop.time())
         yield piece
+
+
+# ---------------------------------------------------------------------- answers
+
+
+def decoded(data: str | bytes) -> Any:
+    """The JSON that a server sent; anything else stays as it is: text, or sound."""
+    if isinstance(data, bytes) and data.lstrip()[:1] not in (b"{", b"["):
+        return data
+    try:
+        return msgspec.json.decode(data)
+    except Exception:
+        return data
+
+
+async def answer_to(request: Request, client: Any) -> Any:
+    """What came back over HTTP: its JSON, or its text.
+
+    Raises:
+        AgentError: there is no answer; its class says why.
+    """
+    try:
+        reply = await request.send(client)
+    except AgentTimeoutError as error:
+        error.response = AgentResponse(timed_out=True)
+        raise
+    if (refusal := request.refusal(reply)) is not None:
+        refusal.response = AgentResponse(raw=without(reply.text, request.secrets))
+        raise refusal
+    found = decoded(reply.body)
+    return reply.text if isinstance(found, bytes) else found
+
+
+class Asked(Protocol):
+    """Who was asked."""
+
+    @property
+    def address(self) -> str:
+        """Where, as messages may show it."""
+        ...
+
+    @property
+    def secrets(self) -> list[str]:
+        """What no message may show."""
+        ...
+
+
+class AskedBySDK(NamedTuple):
+    """Who was asked, by the client of an SDK."""
+
+    address: str
+    secrets: list[str]
+
+
+def parsed(parser: ResponseParser, raw: Any, asked: Asked) -> AgentResponse:
+    """What a parser reads.
+
+    Raises:
+        AgentReplyError: it found no answer; the error has what it did find.
+    """
+    response = parser.parse(raw)
+    if (said := getattr(response, "no_answer", None)) is not None:
+        raise AgentReplyError(shown_text(f"{asked.address}: {said}", asked.secrets), response=response)
+    return response

@@ -2,8 +2,10 @@
 
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal, TypeAlias
 
+from calipers.data.argument_checks import check_choice
 from calipers.errors import InvalidOptionError
 from calipers.models.model_request import as_base64
 from calipers.voice.audio import Audio
@@ -11,17 +13,8 @@ from calipers.voice.parsers import JsonResponseParser
 from calipers.voice.protocols import ResponseParser
 from calipers.voice.response import AgentResponse
 
-from .conversation import Conversation, answered, check_socket_address
-from .remote_agent import (
-    RemoteAgent,
-    as_file,
-    as_pcm,
-    check_audio,
-    check_choice,
-    check_chunk,
-    check_text,
-    paced,
-)
+from .remote_agent import RemoteAgent, as_file, as_pcm, check_audio, check_chunk, check_text, paced
+from .socket_session import SocketSession, check_socket_address
 
 Messages: TypeAlias = Iterable[Any] | AsyncIterable[Any]
 """What to send: text and bytes as they are, anything else as JSON."""
@@ -118,13 +111,13 @@ class WebSocketAgent(RemoteAgent):
         _check_send("send", self.send)
         self._check_pace("realtime", self.realtime)
 
-        async def send(conversation: Conversation) -> None:
+        async def send(session: SocketSession) -> None:
             given = self.send(request) if callable(self.send) else messages
             async for message in given if isinstance(given, AsyncIterable) else _in_turn(given):
                 if message is not None:
-                    await conversation.send(message)
+                    await session.send(message)
 
-        conversation = Conversation(
+        session = SocketSession(
             self.url,
             headers=self.headers,
             open_timeout=self.open_timeout,
@@ -133,9 +126,7 @@ class WebSocketAgent(RemoteAgent):
             max_messages=self.max_messages,
             options=self.connect_options,
         )
-        return await answered(
-            conversation, send, self._is_complete(), self.parser or JsonResponseParser(), self._raw
-        )
+        return await session.ask(send, self._is_complete(), self.parser or JsonResponseParser(), self._raw)
 
     def _is_complete(self) -> Callable[[Any], bool] | None:
         if callable(self.is_complete):
@@ -148,7 +139,7 @@ class WebSocketAgent(RemoteAgent):
             return self.aggregate(messages)
         return messages[0] if len(messages) == 1 else messages
 
-    def _own_checks(self) -> Mapping[str, Callable[[str, Any], None]]:
+    def _own_checks(self) -> Mapping[str, Callable[[str, Any], object]]:
         """What the address must be, and how to send and when to stop."""
         return {
             "url": lambda name, value: check_socket_address(value, name=name),
@@ -164,12 +155,13 @@ class WebSocketAgent(RemoteAgent):
             )
 
 
-def _check_send(name: str, value: Any) -> None:
-    check_choice(name, value, ("json", "bytes"), or_function="a function of the request")
+def _check_word(name: str, value: Any, *, choices: tuple[str, ...]) -> None:
+    if not callable(value) or isinstance(value, type):
+        check_choice(f"{name}, unless it is a function,", value, choices)
 
 
-def _check_complete(name: str, value: Any) -> None:
-    check_choice(name, value, ("first", "close"), or_function="a function of a message")
+_check_send = partial(_check_word, choices=("json", "bytes"))
+_check_complete = partial(_check_word, choices=("first", "close"))
 
 
 async def _in_turn(messages: Iterable[Any]) -> AsyncIterator[Any]:

@@ -1,8 +1,7 @@
 """One exchange over a WebSocket: connect, send while listening, stop when the answer is whole.
 
-Sending and listening go on side by side: an answer may come before the request is over, and a server that waits until it
-is heard would otherwise wait for ever. Whatever ends the exchange, an answer, an error, its time or a cancellation, the
-socket is closed.
+Sending and listening go on side by side: an answer may come before the request is over, and a server may wait to be heard
+before it reads on. However the exchange ends, the socket is closed.
 """
 
 import asyncio
@@ -25,7 +24,7 @@ from calipers.stats.number_text import plural
 from calipers.voice.protocols import ResponseParser
 from calipers.voice.response import AgentResponse
 
-from .answer import decoded, parsed
+from .remote_agent import decoded, parsed
 
 if TYPE_CHECKING:
     from websockets.asyncio.client import ClientConnection
@@ -36,11 +35,11 @@ _CLOSING = 1.0
 _PROTOCOL_ENDINGS = (1002, 1003, 1007, 1008, 1009, 1011)
 """Close codes by which a server says that it will not answer this; the others say that the line is gone."""
 
-Send = Callable[["Conversation"], Awaitable[None]]
+Send = Callable[["SocketSession"], Awaitable[None]]
 """Sends the whole request."""
 
 
-class Conversation:
+class SocketSession:
     """One exchange: its messages, as far as they came, and when."""
 
     def __init__(
@@ -78,21 +77,43 @@ class Conversation:
 
     async def send(self, message: Any) -> None:
         """Send text and bytes as they are, and anything else as JSON."""
-        assert self._socket is not None, "send is called while the conversation runs"
+        assert self._socket is not None, "send is called while the session is open"
         data = message if isinstance(message, str | bytes) else as_json(message, what="a message").decode()
         await self._socket.send(data)
 
-    async def run(self, send: Send, is_complete: Callable[[Any], bool] | None) -> None:
-        """Hold the conversation.
+    async def ask(
+        self,
+        send: Send,
+        is_complete: Callable[[Any], bool] | None,
+        parser: ResponseParser,
+        aggregate: Callable[[list[Any]], Any] = lambda messages: messages,
+    ) -> AgentResponse:
+        """Send the request and read the answer.
 
         Args:
             send: sends the request.
             is_complete: whether a message is the last of the answer; without it, all until the server closes count.
+            parser: reads the answer.
+            aggregate: makes one answer of the messages, for the parser.
 
         Raises:
-            AgentError: the answer is not whole; `messages` has what came of it.
-            InvalidOptionError: the address is none.
+            AgentError: there is no answer; `response` has what came of it.
+            InvalidOptionError: the address is not one of a WebSocket.
         """
+        try:
+            await self._run(send, is_complete)
+            found = parsed(parser, aggregate(self.messages), self)
+        except AgentError as error:
+            if error.response is None:
+                error.response = parser.parse(self.messages) if self.messages else AgentResponse()
+            error.response.timed_out = isinstance(error, AgentTimeoutError)
+            error.response.timings = self.timings | error.response.timings
+            raise
+        found.timings = self.timings | found.timings
+        return found
+
+    async def _run(self, send: Send, is_complete: Callable[[Any], bool] | None) -> None:
+        """Connect, send and listen until the answer is whole."""
         check_seconds("open_timeout", self.open_timeout)
         check_seconds("timeout", self.timeout)
         check_socket_address(self.url)
@@ -135,7 +156,7 @@ class Conversation:
             raise AgentTimeoutError(message) from error
         except (errors.InvalidURI, ValueError) as error:
             why = shown_text(str(error), [*self.secrets, self.url])
-            raise InvalidOptionError(f"{self.address!r} is no address of a WebSocket: {why}") from None
+            raise InvalidOptionError(f"{self.address!r} is not the address of a WebSocket: {why}") from None
         except errors.InvalidStatus as error:
             status, body = error.response.status_code, error.response.body or b""
             said = (
@@ -161,7 +182,7 @@ class Conversation:
             await send(self)
             self._note("sent")
         except errors.ConnectionClosed:
-            pass  # whoever listens will notice, and say why
+            pass  # the listener will notice, and report why
         except Exception as error:
             self._failure = error
             await self._socket.close()
@@ -193,47 +214,17 @@ class Conversation:
     def _hung_up(self, closed: Any) -> AgentError:
         if closed.rcvd is None and closed.sent is not None and closed.sent.code in _PROTOCOL_ENDINGS:
             why = shown_text(f"code {closed.sent.code}, {closed.sent.reason}", self.secrets)
-            return AgentReplyError(f"{self.address} sent what no message may be: {why}")
+            return AgentReplyError(f"{self.address} sent an invalid message: {why}")
         code = closed.rcvd.code if closed.rcvd is not None else None
         reason = shown_text(closed.rcvd.reason if closed.rcvd is not None else "", self.secrets)
         said = "" if code is None else f", with code {code}{f' ({reason})' if reason else ''}"
         if code in _PROTOCOL_ENDINGS:
-            return AgentReplyError(f"{self.address} ended the conversation before it had answered{said}")
+            return AgentReplyError(f"{self.address} ended the session before it had answered{said}")
         return AgentConnectionError(f"{self.address} hung up before it had finished{said}")
 
 
-async def answered(
-    conversation: Conversation,
-    send: Send,
-    is_complete: Callable[[Any], bool] | None,
-    parser: ResponseParser,
-    aggregate: Callable[[list[Any]], Any] = lambda messages: messages,
-) -> AgentResponse:
-    """Hold a conversation and read its answer.
-
-    Raises:
-        AgentError: it has none; with what came of it.
-    """
-    try:
-        await conversation.run(send, is_complete)
-        raw = aggregate(conversation.messages)
-        found = parsed(parser, raw, conversation)
-    except AgentError as error:
-        if error.response is None:
-            error.response = parser.parse(conversation.messages) if conversation.messages else AgentResponse()
-        error.response.timed_out = isinstance(error, AgentTimeoutError)
-        error.response.timings = conversation.timings | error.response.timings
-        raise
-    found.timings = conversation.timings | found.timings
-    return found
-
-
 def check_socket_address(url: Any, *, name: str = "url") -> None:
-    """Check the address of a WebSocket.
-
-    Raises:
-        InvalidOptionError: it is none.
-    """
+    """Check the address of a WebSocket."""
     if isinstance(url, str) and is_address(url, ("ws", "wss")):
         return
     told = shown_address(url) if isinstance(url, str) else url
