@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calipers.errors import InvalidOptionError, InvalidRolloutError
-from calipers.rollouts import Message, players
+from calipers.rollouts import Message, is_refusal, players
 from calipers.rollouts.attacks import ATTACKS, Base64, Chain, Direct, FewShot, RolePlay, Rot13
 from calipers.rollouts.demo import (
     DEFAULT_WEAKNESSES,
@@ -22,7 +22,6 @@ from calipers.rollouts.demo import (
 from calipers.rollouts.environment import Environment
 from calipers.rollouts.moderators import LeakModerator
 from calipers.rollouts.players import turn_seeded
-from calipers.rollouts.refusal import is_refusal
 from calipers.rollouts.stop_conditions import OnSuccess
 from calipers.rollouts.strategies import (
     STRATEGIES,

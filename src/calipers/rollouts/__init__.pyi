@@ -29,7 +29,6 @@ from calipers.rollouts.players import SoFar as SoFar
 from calipers.rollouts.players import Target as Target
 from calipers.rollouts.players import Tester as Tester
 from calipers.rollouts.players import turn_seed as turn_seed
-from calipers.rollouts.refusal import is_refusal as is_refusal
 from calipers.rollouts.replay import Replay as Replay
 from calipers.rollouts.replay import TargetHeld as TargetHeld
 from calipers.rollouts.replay import rollout_case as rollout_case
@@ -48,6 +47,7 @@ from calipers.rollouts.stop_conditions import OnRefusal as OnRefusal
 from calipers.rollouts.stop_conditions import OnSuccess as OnSuccess
 from calipers.rollouts.stop_conditions import StopCondition as StopCondition
 from calipers.rollouts.stop_conditions import WallTime as WallTime
+from calipers.rollouts.stop_conditions import is_refusal as is_refusal
 from calipers.rollouts.success import AttackSuccess as AttackSuccess
 from calipers.rollouts.success import GoalSuccess as GoalSuccess
 from calipers.rollouts.success import PerSuccess as PerSuccess

@@ -22,7 +22,7 @@ from calipers.data.retry import Retry
 from calipers.data.trace import LLMCall, Trace
 from calipers.errors import AgentConnectionError, AgentReplyError, InvalidOptionError
 from calipers.models import openai
-from calipers.models.completion import Usage, excerpt
+from calipers.models.completion import Completion, Usage, excerpt
 from calipers.models.http_request import Request, as_json, is_address, is_passing_trouble
 from calipers.models.request_redaction import shown_address
 
@@ -131,37 +131,48 @@ class ChatTarget:
                 f"the answer of {request.address} is not JSON: {answer.text:.200}"
             ) from None
         found = openai.read_answer(said)
-        if wrong := [problem.message for problem in found.problems if problem.kind in _UNUSABLE]:
-            raise AgentReplyError(f"{request.address}: {'; '.join(wrong)}")
+        check_answer(found, of=request.address)
         refused = found.refusal is not None or found.finish == "filtered"
         if found.text is None and not found.tool_calls and not refused:
             raise AgentReplyError(f"the answer of {request.address} has no text: {excerpt(said)}")
-        text = found.text or found.refusal or ""
-        used = found.usage or Usage()
-        call = LLMCall(
-            model=self.name,
-            input_tokens=used.input or 0,
-            output_tokens=used.output or 0,
-            latency_ms=latency,
-        )
-        trace = Trace(
-            agent_name=self.name,
-            output_text=text,
-            llm_calls=[call],
-            tool_calls=found.tool_calls,
-            records_calls=True if found.reports_calls else None,
-        )
-        return Reply(text, cost=self._cost(used), trace=trace, metadata={"refused": True} if refused else {})
+        trace = answer_trace(found, self.name, latency_ms=latency)
+        metadata = {"refused": True} if refused else {}
+        return Reply(trace.output_text, cost=self._cost(found.usage), trace=trace, metadata=metadata)
 
-    def _cost(self, used: Usage) -> float | None:
-        if None in {used.input, used.output, self.input_price, self.output_price}:
+    def _cost(self, used: Usage | None) -> float | None:
+        if used is None or used.input is None or used.output is None:
             return None
-        return (
-            (used.input or 0) * (self.input_price or 0) + (used.output or 0) * (self.output_price or 0)
-        ) / 1e6
+        if self.input_price is None or self.output_price is None:
+            return None
+        return (used.input * self.input_price + used.output * self.output_price) / 1e6
 
     def __repr__(self) -> str:
         return f"ChatTarget({shown_address(self.url)!r}, {self.model!r})"
+
+
+def check_answer(found: Completion, *, of: str) -> None:
+    """Check that an answer can be read.
+
+    Raises:
+        AgentReplyError: it cannot; `of` says whose it is.
+    """
+    if wrong := [problem.message for problem in found.problems if problem.kind in _UNUSABLE]:
+        raise AgentReplyError(f"{of}: {'; '.join(wrong)}")
+
+
+def answer_trace(found: Completion, name: str, *, latency_ms: float = 0.0) -> Trace:
+    """The answer of a model of this name as a trace, what it said to decline included."""
+    used = found.usage or Usage()
+    call = LLMCall(
+        model=name, input_tokens=used.input or 0, output_tokens=used.output or 0, latency_ms=latency_ms
+    )
+    return Trace(
+        agent_name=name,
+        output_text=found.text or found.refusal or "",
+        llm_calls=[call],
+        tool_calls=found.tool_calls,
+        records_calls=True if found.reports_calls else None,
+    )
 
 
 def _check_url(url: Any) -> None:

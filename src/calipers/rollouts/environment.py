@@ -43,7 +43,7 @@ from .simulated_user import ModelUser, SimulatedUser
 from .stop_conditions import StopCondition, as_stop_condition, waits_for_success
 from .targets import TextTarget, as_target, name_of
 from .testers import as_tester
-from .turn_success import check_reward, check_success, succeeded, wanted_by
+from .turn_success import check_reward, check_success, turn_succeeded, wanted_by
 
 
 class Environment:
@@ -217,7 +217,7 @@ class Environment:
         node: Node[str, str] = Node("", attack, response)
         if self.moderator is not None:
             node.attack_score, node.response_score = await scores_of(self.moderator, [attack, response])
-        return await succeeded(rule, goal, [node])
+        return await turn_succeeded(rule, goal, [node])
 
     def _setting(self, width: int) -> dict[str, Any]:
         """What belongs to a claim about the rollout, and to its replay."""

@@ -14,7 +14,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from calipers.data.argument_checks import check_flag, is_number, is_whole_number
+from calipers.data.argument_checks import check_flag, check_text, is_number, is_whole_number
 from calipers.data.jsonable import plain
 from calipers.data.trace import Trace
 from calipers.data.trace_json import read_trace, trace_data
@@ -101,8 +101,7 @@ def read_graph(data: Any) -> Graph[Any, Any]:
     read = [_read_turn(turn, f"turns[{place}]") for place, turn in enumerate(turns)]
     children = tree_of((turn.get("turn"), node) for turn, node in zip(turns, read, strict=True))
     stopped, broke_off = data.get("stopped"), data.get("broke_off", False)
-    if not isinstance(stopped, str | None):
-        raise InvalidRolloutError(f"why a stored rollout stopped must be a text, got {stopped!r:.200}")
+    check_text("stopped of a stored rollout", stopped, or_empty=True, or_none=True, error=InvalidRolloutError)
     check_flag("broke_off of a stored rollout", broke_off, error=InvalidRolloutError)
     return Graph(
         context=data.get("context"),
@@ -136,9 +135,7 @@ def _read_turn(data: Any, where: str) -> Node[Any, Any]:
     if not isinstance(data, Mapping):
         raise InvalidRolloutError(f"{where} of a stored rollout must be an object, got {data!r:.200}")
     numbers = {name: _read_number(data[name], f"{where}.{name}") for name in _NUMBERS if name in data}
-    success = data.get("success")
-    if not isinstance(success, bool | None):
-        raise InvalidRolloutError(f"{where}.success must be true or false, got {success!r:.200}")
+    success = check_flag(f"{where}.success", data.get("success"), or_none=True, error=InvalidRolloutError)
     trace = None if data.get("trace") is None else _read_trace(data["trace"], f"{where}.trace")
     return Node(
         data.get("context"),

@@ -33,7 +33,7 @@ from .players import Attack, Message, SoFar, Target, Tester, ask, is_blocking, i
 from .stop_conditions import OnSuccess, StopCondition, after_turns, ends_on_success
 from .targets import name_of, read_reply
 from .testers import read_attack
-from .turn_success import reward_of, succeeded
+from .turn_success import reward_of, turn_succeeded
 
 
 @dataclass
@@ -414,7 +414,7 @@ class Growth:
         """Success and rewards of the turns just made."""
         for branch in branches:
             node = branch.turns[-1]
-            node.success = await succeeded(self.rules.success, self.goal, branch.turns)
+            node.success = await turn_succeeded(self.rules.success, self.goal, branch.turns)
             node.reward = await reward_of(self.rules.reward, self.goal, branch.turns)
 
     def _end(self, branch: _Branch, why: str, *, leaf: bool) -> None:

@@ -24,10 +24,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from calipers.data.argument_checks import check_number, check_whole_number
-from calipers.data.trace import LLMCall, Trace
-from calipers.errors import AgentReplyError, InvalidOptionError, MissingExtraError
+from calipers.errors import InvalidOptionError, MissingExtraError
+from calipers.models import openai
 from calipers.process.user_code import call_in_thread
 
+from .chat_target import answer_trace, check_answer
 from .players import Message, Reply, turn_seed
 from .targets import as_dicts
 
@@ -80,26 +81,18 @@ class LocalModel:
             MissingExtraError: runtime or weights are not installed.
         """
         seed = self.seed if self.seed is not None else turn_seed()
-        body = {
-            "messages": as_dicts(messages),
+        options = {
             "max_tokens": self.max_tokens,
             "temperature": self.temperature,
             "seed": (seed or 0) % 2**31,
             "cache_prompt": False,  # what was computed for another conversation changes the last digits of the numbers
         }
-        answer = await _in_turn(self, body)
-        if "error" in answer:
-            raise AgentReplyError(f"{self.name}: {answer['error'].get('message', answer['error'])!s:.300}")
-        usage, choice = answer.get("usage", {}), answer["choices"][0]
-        call = LLMCall(
-            model=self.name,
-            input_tokens=usage.get("prompt_tokens", 0),
-            output_tokens=usage.get("completion_tokens", 0),
-        )
-        text = choice["message"].get("content") or ""
-        # A model by itself has no tools to call.
-        trace = Trace(agent_name=self.name, output_text=text, llm_calls=[call], records_calls=True)
-        return Reply(text, trace=trace, metadata={"finish_reason": choice.get("finish_reason")})
+        answer = await _in_turn(self, openai.body(as_dicts(messages), options=options))
+        found = openai.read_answer(answer)
+        check_answer(found, of=self.name)
+        trace = answer_trace(found, self.name)
+        trace = trace.replace(records_calls=True)  # a model by itself has no tools to call
+        return Reply(trace.output_text, trace=trace, metadata={"finish_reason": found.finish})
 
     @contextmanager
     def serve(self) -> Iterator[str]:

@@ -38,7 +38,7 @@ from .attacks.steering import FewShot
 from .attacks.transformation import PLACE, Direct, Transformation, checked_goal
 from .graph import Node
 from .players import Attack, SoFar, Tester
-from .refusal import is_refusal
+from .stop_conditions import is_refusal
 
 __all__ = [
     "ESCALATING",

@@ -48,7 +48,7 @@ class _Turn:
         return values[name] if name in values else getattr(node, name)
 
 
-async def succeeded(judge: Any, goal: str, turns: Sequence[Node[Any, Any]]) -> bool | None:
+async def turn_succeeded(judge: Any, goal: str, turns: Sequence[Node[Any, Any]]) -> bool | None:
     """Whether the target gave way in the last of these turns; `None`: nobody can tell.
 
     Raises:
