@@ -621,6 +621,26 @@ SEEN: dict[str, list[Program]] = {
             "'a'",
             "'b'",
         ),
+        Program(
+            "import builtins\nbuiltins.ask = lambda x: 'a'\ndef task(x): return ask(x)\n",
+            "'a'",
+            "'b'",
+        ),
+        Program(
+            "import builtins\nbuiltins.MODEL = True\ndef task(x): return MODEL\n",
+            "= True",
+            "= False",
+        ),
+        Program(
+            "import builtins\ndef fake(x): return 'a'\nbuiltins.bin = fake\ndef task(x): return bin(x)\n",
+            "'a'",
+            "'b'",
+        ),
+        Program(
+            "import builtins\nbuiltins.hex = oct\ndef task(x): return hex(x)\n",
+            "= oct",
+            "= bin",
+        ),
     ],
     "environment variables that are read by their names": [
         Program(

@@ -32,7 +32,7 @@ class Folder:
         self.count = 0
         self.path = list(sys.path)
         self.environment = dict(os.environ)
-        self.library = {name: dict(vars(sys.modules[name])) for name in ("json",)}
+        self.library = {name: dict(vars(sys.modules[name])) for name in ("json", "builtins")}
 
     def load(self, source: str) -> types.ModuleType:
         """Write the files of a program, and import `evals`."""
@@ -58,7 +58,10 @@ class Folder:
         os.environ.clear()
         os.environ.update(self.environment)
         for name, before in self.library.items():
-            vars(sys.modules[name]).update(before)
+            now = vars(sys.modules[name])
+            for added in now.keys() - before.keys():
+                del now[added]
+            now.update(before)
         for name, module in list(sys.modules.items()):
             if str(getattr(module, "__file__", None) or "").startswith(str(self.root)):
                 del sys.modules[name]

@@ -49,6 +49,7 @@ from .source import (
 )
 from .value_bytes import NoFormError, fields_of, is_logger, is_named_type, is_type_variable, written
 
+_OTHER_NAMES_OF_OS_ERROR = ("EnvironmentError", "IOError", "WindowsError")
 _MOST_HELPERS = 1000
 """A walk that finds more than this is not about one task or evaluator any more."""
 
@@ -386,6 +387,9 @@ class Walk:
                 self._name(f"closure {owner}.{chain[0]}", cells[chain[0]], chain[1:], handed=handed)
             elif chain[0] in namespace:
                 self._name(f"global {module}.{chain[0]}", namespace[chain[0]], chain[1:], handed=handed)
+            elif _was_put_into_builtins(chain[0]):
+                added = getattr(builtins, chain[0])
+                self._name(f"global builtins.{chain[0]}", added, chain[1:], handed=handed)
         self._variables(found.variables, namespace)
         for chain, reason in sorted(found.outside):
             if not self._is_harmless({**namespace, **cells}, chain):
@@ -514,6 +518,19 @@ def defaults_of(function: types.FunctionType) -> list[Any]:
 
 def _full_name(thing: Any) -> str:
     return f"{thing.__module__ or ''}.{getattr(thing, '__qualname__', type(thing).__qualname__)}"
+
+
+def _was_put_into_builtins(name: str) -> bool:
+    """Whether a name is a builtin that Python does not bring along, or one that stands for something else now."""
+    if name not in vars(builtins) or name.startswith("__") or name in {"NotImplemented", "Ellipsis"}:
+        return False
+    value = vars(builtins)[name]
+    if isinstance(value, type):
+        names = {value.__name__, *(_OTHER_NAMES_OF_OS_ERROR if value is OSError else ())}
+        return value.__module__ != "builtins" or name not in names
+    if isinstance(value, types.BuiltinFunctionType):
+        return value.__name__ != name
+    return type(value).__module__ != "_sitebuiltins"
 
 
 def _last_word(label: str) -> str:
