@@ -20,7 +20,7 @@ import msgspec
 import tables
 from calipers import Case, Dataset
 from calipers.gate import Policy, Rules, judge_run
-from calipers.pytest_plugin.gating import share_of
+from calipers.pytest_plugin.gate_fixture import share_of
 from calipers.testing import assert_rate
 
 SETS = 2000

@@ -5,7 +5,7 @@ import pytest
 from calipers.comparison import Comparison, compare_reports
 from calipers.comparison.conclusion import conclude
 from calipers.gate import Policy, Rules, judge_run
-from calipers.views.comparison.words import lead
+from calipers.views.comparison.statement import lead
 
 SAME = [[1]] * 30 + [[0]] * 10
 BETTER = [[1]] * 40

@@ -8,7 +8,7 @@ from calipers import Case, Dataset, current_attempt, increment_eval_metric
 from calipers.comparison import Comparison, compare_many, compare_reports
 from calipers.errors import InvalidOptionError
 from calipers.views.comparison import comparisons_html, comparisons_markdown, comparisons_text, sentence
-from calipers.views.comparison.words import lead
+from calipers.views.comparison.statement import lead
 
 
 def right(output):

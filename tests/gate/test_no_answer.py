@@ -6,11 +6,11 @@ from calipers import Case, Dataset
 from calipers.comparison import compare_reports
 from calipers.comparison.comparison import ranks
 from calipers.gate import Policy, Rules, judge_run
+from calipers.views.comparison.files import comparisons_json
 from calipers.views.comparison.html import comparisons_html
-from calipers.views.comparison.json_file import comparisons_json
 from calipers.views.comparison.markdown import comparisons_markdown
+from calipers.views.comparison.statement import lead
 from calipers.views.comparison.terminal import comparisons_text
-from calipers.views.comparison.words import lead
 from calipers.views.gate.files import verdict_json
 from calipers.views.gate.html import verdict_html
 from calipers.views.gate.markdown import verdict_markdown

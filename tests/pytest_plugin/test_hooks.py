@@ -47,7 +47,7 @@ def test_error(nothing_like_that):
 def test_nothing_was_loaded():
     loaded = {name for name in sys.modules if name.partition(".")[0] in {"calipers", "rich", "msgspec"}}
     assert loaded <= {"calipers", "calipers.process", "calipers.process.lazy_exports", "calipers.pytest_plugin", "calipers.pytest_plugin.hooks",
-                      "calipers.pytest_plugin.session", "calipers.pytest_plugin.voice_hooks"}
+                      "calipers.pytest_plugin.session", "calipers.pytest_plugin.hooks"}
 """
 
 
@@ -68,11 +68,10 @@ def test_loading_the_plugin_loads_the_hooks_and_nothing_else_of_calipers():
         PLUGIN,
         f"{PLUGIN}.hooks",
         f"{PLUGIN}.session",
-        f"{PLUGIN}.voice_hooks",
     }
 
 
-@pytest.mark.parametrize("module", ["hooks", "session", "voice_hooks"])
+@pytest.mark.parametrize("module", ["hooks", "session"])
 def test_what_every_pytest_loads_keeps_to_names_that_pytest_has_had_for_long(module):
     """An entry point that cannot be loaded ends every pytest of its environment, whether it uses the plugin or not."""
     in_pytest_7 = {

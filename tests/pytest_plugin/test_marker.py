@@ -280,7 +280,7 @@ def test_bad_task():
     assert done.counts == {"failed": 6, "error": 2}
     assert "not of unittest.TestCase" in done.out
     assert "mark the test with @pytest.mark.calipers(dataset), or use evaluate(dataset, task)" in done.out
-    assert "max_concurrency must be a whole number from 1, got 0" in done.out
+    assert "max_concurrency must be a whole number from 1, or None, got 0" in done.out
     failures = done.out.partition("short test summary")[0]
     assert failures.count("TaskContractError: the task <function <lambda>") == 3
     assert failures.count("must accept one argument") == 3, "once for each test"

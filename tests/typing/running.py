@@ -18,8 +18,8 @@ from calipers import (
     set_eval_attribute,
 )
 from calipers.comparison import Conclusion, compare_reports
-from calipers.pytest_plugin.evaluating import Evaluate
-from calipers.pytest_plugin.gating import Gate
+from calipers.pytest_plugin.evaluate_fixtures import Evaluate
+from calipers.pytest_plugin.gate_fixture import Gate
 from calipers.report.analysis import ConfusionMatrix
 from calipers.report.report import Averages, CaseGroup
 from calipers.report.summary import Summary

@@ -6,13 +6,18 @@ from calipers.report.analysis import (
     Aggregate,
     CalibrationCurve,
     ConfusionMatrix,
+    LinePlot,
+    PlotLine,
+    PlotPoint,
     PrecisionRecall,
     RocCurve,
     ScalarResult,
     TableResult,
+    TreeNode,
+    TreePlot,
 )
 from calipers.stats import CalibrationBin, Interval, PrecisionRecallPoint, RocPoint, wilson
-from calipers.views.analyses import analyses
+from calipers.views.analyses import analyses, family, line_plot, some, span, tree_plot
 from calipers.views.page import Page
 
 
@@ -210,3 +215,123 @@ def test_analyses_are_apart_and_failures_come_last(records):
 
 def test_plain_consoles_get_plain_glyphs(records):
     assert all(line.isascii() for line in drawn(records, CONFUSION, TABLE, encoding="ascii"))
+
+
+# ---------------------------------------------------------------------- lines
+
+
+def line_plot_text(plot, width=80, encoding="utf-8"):
+    return [line.plain.rstrip() for line in line_plot(Page(width, encoding), plot)]
+
+
+def plot(*lines, **options):
+    return LinePlot(
+        **{"title": "t", "x_label": "turn", "y_label": "held", "lines": list(lines), "rates": True, **options}
+    )
+
+
+RATES = PlotLine(
+    name="old", points=[PlotPoint(x=k, y=k / 4, interval=wilson(k, 4), n=4) for k in range(1, 4)]
+)
+
+
+def test_a_line_is_a_row_per_point_with_its_interval_on_one_scale():
+    assert line_plot_text(plot(RATES)) == [
+        "turn    held  interval      0 %            100 %  n",
+        "   1  25.0 %  [4.6, 69.9]   ├────●───────┤        4",
+        "   2  50.0 %  [15.0, 85.0]     ├──────●─────┤     4",
+        "   3  75.0 %  [30.1, 95.4]        ├────────●───┤  4",
+    ]
+
+
+def test_several_lines_have_their_names():
+    other = PlotLine(name="new\x1b[31m", points=[PlotPoint(x=1, y=0.5)])
+    lines = line_plot_text(plot(RATES, other))
+    assert lines[0].startswith("line")
+    assert [line.split()[0] for line in lines[1:]] == ["old", "old", "old", r"new\x1b[31m"]
+
+
+def test_where_there_is_no_unicode_there_is_ascii():
+    assert all(line.isascii() for line in line_plot_text(plot(RATES), encoding="ascii"))
+
+
+def test_a_narrow_page_keeps_the_numbers():
+    assert line_plot_text(plot(RATES), width=20)[1].split()[:2] == ["1", "25.0"]
+
+
+def test_numbers_of_any_kind_are_drawn_on_the_scale_of_the_data():
+    line = PlotLine(
+        name="a", points=[PlotPoint(x=1, y=-2.0, interval=Interval(-3.0, -1.0)), PlotPoint(x=2, y=1e3)]
+    )
+    found = plot(line, rates=False)
+    assert span(found) == (-3, 1000)
+    assert "├" in line_plot_text(found)[1] or "●" in line_plot_text(found)[1]
+
+
+def test_a_scale_without_width_or_beyond_all_floats_is_drawn_all_the_same():
+    for values in ([2.0, 2.0], [-1e308, 1e308]):
+        line = PlotLine(name="a", points=[PlotPoint(x=x, y=y) for x, y in enumerate(values)])
+        assert len(line_plot_text(plot(line, rates=False))) == 3
+
+
+def test_long_lines_keep_both_ends_and_many_lines_are_counted():
+    long = PlotLine(name="a", points=[PlotPoint(x=x, y=0.5) for x in range(1000)])
+    rows = line_plot_text(plot(long))
+    assert len(rows) == 13
+    assert rows[1].split()[0] == "0"
+    assert rows[-1].split()[0] == "999"
+    assert line_plot_text(plot(*[RATES] * 10))[-1] == "… and 2 more lines"
+    assert some([1, 2, 3], 5) == [1, 2, 3]
+
+
+def test_nothing_to_draw_says_so():
+    assert line_plot_text(plot()) == ["nothing to draw"]
+
+
+# ---------------------------------------------------------------------- trees
+
+
+def node(depth, tone="good", **fields):
+    return TreeNode(
+        **{"depth": depth, "tone": tone, "label": "l", "outcome": tone, "text": f"t{depth}", **fields}
+    )
+
+
+def tree_plot_text(*nodes, width=80, encoding="utf-8", **fields):
+    plot = TreePlot(title="t", nodes=list(nodes), **fields)
+    return [line.plain.rstrip() for line in tree_plot(Page(width, encoding), plot)]
+
+
+def test_only_branches_are_indented():
+    assert tree_plot_text(
+        node(1), node(2, "bad", answer="no"), node(2), node(3, "unknown"), left_out=2
+    ) == [
+        "○ 1 good  t1",
+        "├─ ● 2 bad  t2 → no",
+        "└─ ○ 2 good  t2",
+        "   · 3 unknown  t3",
+        "… and 2 more turns",
+    ]
+
+
+def test_where_there_is_no_unicode_a_tree_is_ascii():
+    lines = tree_plot_text(node(1), node(2, answer="é"), node(2), left_out=1, encoding="ascii")
+    assert all(line.isascii() for line in lines)
+    assert lines[1].startswith("|- o 2 good  t2 > ")
+
+
+def test_both_what_was_said_and_what_came_back_have_room():
+    (line,) = tree_plot_text(node(1, text="a" * 500, answer="b" * 500), width=60)
+    assert len(line) <= 60
+    assert line.count("a") > 5
+    assert line.count("b") > 5
+
+
+def test_a_deep_tree_of_branches_stops_being_indented():
+    ordered = [node(1), *(each for depth in range(2, 100) for each in (node(depth), node(depth)))]
+    assert all(len(line) <= 80 for line in tree_plot_text(*ordered))
+
+
+def test_of_every_node_its_siblings_are_known():
+    assert family([1, 2, 2, 1]) == ([2, 2, 2, 2], [False, False, True, True])
+    assert family([]) == ([], [])

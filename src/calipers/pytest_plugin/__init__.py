@@ -7,20 +7,23 @@ pytest finds it by its entry point. Until a test uses it, it loads nothing of Ca
 | `hooks` | what pytest looks for: options, hooks, fixtures |
 | `session` | what the tests of a session left behind, also across worker processes |
 | `marker` | `@pytest.mark.calipers(dataset)`: what it says, and from cases to tests |
-| `batches` | `task=` of the marker: cases of several tests attempted together |
-| `output` | what attempts that run together print and log, by case |
-| `evaluating` | what the fixtures `evaluate` and `evaluate_case` are |
-| `gating` | what the fixture `gate` is |
+| `batch` | `task=` of the marker: cases of several tests attempted together |
+| `evaluate_fixtures` | what the fixtures `evaluate` and `evaluate_case` are |
+| `gate_fixture` | what the fixture `gate` is |
 | `named_plugins` | `--calipers-plugin` |
-| `voice_hooks`, `voice` | `@pytest.mark.calipers_voice`: what pytest looks for, and what is behind it |
-| `merging` | many small reports as one |
+| `voice` | `@pytest.mark.calipers_voice`: what it says, and what came of it |
+| `merged_reports` | many small reports as one |
 | `section` | the section at the end of pytest's output |
-| `report_files` | `--calipers-out` |
-| `github_log` | pytest's summary in the log of GitHub Actions |
+| `session_report` | `--calipers-out` and `--calipers-store` |
 """
 
 from calipers.pytest_plugin.hooks import (
     calipers_plugins,
+    calipers_voice_agent,
+    calipers_voice_audio_cache,
+    calipers_voice_evaluator,
+    calipers_voice_result,
+    calipers_voice_synthesizer,
     evaluate,
     evaluate_case,
     gate,
@@ -31,13 +34,6 @@ from calipers.pytest_plugin.hooks import (
     pytest_pycollect_makeitem,
     pytest_pyfunc_call,
     pytest_runtest_call,
-)
-from calipers.pytest_plugin.voice_hooks import (
-    calipers_voice_agent,
-    calipers_voice_audio_cache,
-    calipers_voice_evaluator,
-    calipers_voice_result,
-    calipers_voice_synthesizer,
 )
 
 __all__ = [

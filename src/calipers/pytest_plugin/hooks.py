@@ -1,5 +1,6 @@
 """What pytest looks for in the plugin: options, hooks and fixtures. Everything behind them is loaded by the first use."""
 
+import argparse
 import os
 from functools import wraps
 from inspect import iscoroutinefunction
@@ -8,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from calipers.pytest_plugin.session import SESSION, Session, SummaryGuard
-from calipers.pytest_plugin.voice_hooks import MARKER as VOICE_MARKER
-from calipers.pytest_plugin.voice_hooks import VoiceHooks, add_options
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -17,8 +16,9 @@ if TYPE_CHECKING:
     from pluggy import Result
 
     from calipers.plugins import PluginManager
-    from calipers.pytest_plugin.evaluating import Evaluate, EvaluateCase
-    from calipers.pytest_plugin.gating import Gate
+    from calipers.pytest_plugin.evaluate_fixtures import Evaluate, EvaluateCase
+    from calipers.pytest_plugin.gate_fixture import Gate
+    from calipers.voice import AudioCache, BatchResult, EvalResult
 
 MARKER = (
     "calipers(dataset, *, task=None, repeat=1, min_pass=None, concurrent=None, **options): "
@@ -26,7 +26,13 @@ MARKER = (
     "pass."
 )
 
-
+VOICE_MARKER = (
+    "calipers_voice(prompt, *, expect, prompts=None, runs=1, max_concurrency=None, perturbation=None, task_timeout=None): "
+    "say prompts to an agent; the fixture calipers_voice_result is what came of it."
+)
+_VOICE_RESULT = "calipers_voice_result"
+CACHE_DIR = ".calipers/audio"
+"""Where sounds are kept, from the root of the tests."""
 _AWAITED = pytest.StashKey[bool]()
 """Whether a test awaits its attempt itself."""
 
@@ -73,7 +79,52 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default="warn",
         help="what an INCONCLUSIVE verdict of the fixture gate does to its test: a warning, or a failure; default: warn",
     )
-    add_options(group)
+    _add_voice_options(group)
+
+
+def _add_voice_options(group: Any) -> None:
+    """The options of the command line."""
+    group.addoption(
+        "--calipers-voice-runs",
+        type=_count,
+        default=None,
+        metavar="N",
+        help="how often to say each prompt of a voice test that does not say it itself; default: once",
+    )
+    group.addoption(
+        "--calipers-voice-max-concurrency",
+        type=_count,
+        default=None,
+        metavar="N",
+        help="how many requests of a voice test to have under way at once, where the test does not say it itself",
+    )
+    group.addoption(
+        "--calipers-voice-cache-dir",
+        default=None,
+        metavar="DIR",
+        help=f"where to keep the sounds of prompts; default: {CACHE_DIR} in the root of the tests",
+    )
+    group.addoption(
+        "--calipers-voice-no-cache",
+        action="store_true",
+        help="say every prompt anew, and keep no sounds",
+    )
+    group.addoption(
+        "--calipers-voice-clear-cache",
+        action="store_true",
+        help="forget the sounds that are kept before the first test runs",
+    )
+
+
+def _count(text: str) -> int:
+    """A whole number from 1; argparse tells what is none."""
+    try:
+        number = int(text)
+    except ValueError:
+        number = 0
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"expected a whole number from 1, got {text!r}")
+    return number
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -95,11 +146,11 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(SummaryGuard(session), "calipers-summary-guard")
     config.pluginmanager.register(VoiceHooks(), "calipers-voice")
     if config.option.calipers_out and worker is None:
-        from calipers.pytest_plugin.report_files import checked_targets
+        from calipers.pytest_plugin.session_report import checked_targets
 
         session.targets = checked_targets(config.option.calipers_out, session)
     if config.option.calipers_store is not None and worker is None:
-        from calipers.pytest_plugin.storing import checked_store
+        from calipers.pytest_plugin.session_report import checked_store
 
         session.store = checked_store(config.option.calipers_store, session)
 
@@ -141,7 +192,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> None:
     """For a marker with `task=`, make the attempt before the body of the test runs."""
     mark = pyfuncitem.get_closest_marker("calipers")
     if mark is not None and "task" in mark.kwargs and _AWAITED not in pyfuncitem.stash:
-        from calipers.pytest_plugin.batches import attempt
+        from calipers.pytest_plugin.batch import attempt
 
         attempt(pyfuncitem, mark)
 
@@ -155,7 +206,7 @@ def pytest_runtest_call(item: pytest.Item) -> "Generator[None, Result[None], Non
     if not (named and isinstance(item, pytest.Function) and iscoroutinefunction(item.function)):
         yield
         return
-    from calipers.pytest_plugin.batches import attempt_on_loop
+    from calipers.pytest_plugin.batch import attempt_on_loop
 
     assert mark is not None
     body = item.obj
@@ -173,13 +224,40 @@ def pytest_runtest_call(item: pytest.Item) -> "Generator[None, Result[None], Non
         item.obj = body
 
 
+class VoiceHooks:
+    """The hooks of a session."""
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionstart(self, session: pytest.Session) -> None:
+        """Clear the cache, once and not in every worker: pytest-xdist starts those after this."""
+        config = session.config
+        clears = config.option.calipers_voice_clear_cache and not config.option.collectonly
+        if clears and not hasattr(config, "workerinput"):
+            from calipers.pytest_plugin.voice import cache_of
+
+            cache_of(config).clear()
+
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        """Refuse a test with the marker that does not look at the result: it would pass without a word said."""
+        if item.get_closest_marker("calipers_voice") is not None and _VOICE_RESULT not in getattr(
+            item, "fixturenames", ()
+        ):
+            pytest.fail(
+                f"the calipers_voice marker comes to nothing: let the test take {_VOICE_RESULT}, and assert something of it",
+                pytrace=False,
+            )
+
+
+# ---------------------------------------------------------------------- fixtures
+
+
 @pytest.fixture(scope="session")
 def evaluate(pytestconfig: pytest.Config) -> "Evaluate":
     """Runs a task over a calipers dataset and gives the report.
 
     report = evaluate(dataset, task, repeat=3)
     """
-    from calipers.pytest_plugin.evaluating import Evaluate
+    from calipers.pytest_plugin.evaluate_fixtures import Evaluate
 
     return Evaluate(pytestconfig.stash[SESSION])
 
@@ -190,7 +268,7 @@ def gate(pytestconfig: pytest.Config) -> "Gate":
 
     gate(report, at_least=0.9)
     """
-    from calipers.pytest_plugin.gating import Gate
+    from calipers.pytest_plugin.gate_fixture import Gate
 
     return Gate(pytestconfig.stash[SESSION])
 
@@ -213,7 +291,7 @@ def evaluate_case(request: pytest.FixtureRequest) -> "EvaluateCase":
 
     record = evaluate_case(task)
     """
-    from calipers.pytest_plugin.evaluating import EvaluateCase
+    from calipers.pytest_plugin.evaluate_fixtures import EvaluateCase
     from calipers.pytest_plugin.marker import case_of, read_mark
 
     mark = request.node.get_closest_marker("calipers")
@@ -227,3 +305,49 @@ def evaluate_case(request: pytest.FixtureRequest) -> "EvaluateCase":
     session = request.config.stash[SESSION]
     session.unmeasured = request.node
     return EvaluateCase(session, marked.dataset, case_of(request.node), marked.options, request.node)
+
+
+@pytest.fixture
+def calipers_voice_result(request: pytest.FixtureRequest) -> "EvalResult | BatchResult":
+    """What came of saying the prompts of the calipers_voice marker to the agent.
+
+    assert_tool_calls(calipers_voice_result)
+    """
+    from calipers.pytest_plugin.voice import result_of
+
+    return result_of(request)
+
+
+@pytest.fixture
+def calipers_voice_evaluator() -> Any:
+    """Compares the calls of a voice test; define your own fixture of this name for another one."""
+    from calipers.pytest_plugin.voice import ExactEvaluator
+
+    return ExactEvaluator()
+
+
+@pytest.fixture(scope="session")
+def calipers_voice_audio_cache(pytestconfig: pytest.Config) -> "AudioCache":
+    """The cache of the sounds of prompts."""
+    from calipers.pytest_plugin.voice import cache_of
+
+    return cache_of(pytestconfig)
+
+
+@pytest.fixture
+def calipers_voice_agent() -> Any:
+    """The agent of voice tests, which only you can supply: define a fixture of this name."""
+    pytest.fail(
+        "there is no agent to test: define a fixture calipers_voice_agent, in conftest.py say, that returns one",
+        pytrace=False,
+    )
+
+
+@pytest.fixture
+def calipers_voice_synthesizer() -> Any:
+    """The synthesizer of voice tests, which only you can supply: define a fixture of this name."""
+    pytest.fail(
+        "there is nobody to say the prompts: define a fixture calipers_voice_synthesizer, in conftest.py say, that "
+        "returns a synthesizer, such as EspeakSynthesizer(); one that returns None gives the prompts as text",
+        pytrace=False,
+    )

@@ -1,7 +1,7 @@
 """`@pytest.mark.calipers(dataset)`: one test per case.
 
 The test gets the case as its argument `case`, if it asks for it. With `task=`, the attempts are made before the body of
-the test runs (see `batches`), and the test fails unless `min_pass` of the `repeat` attempts passed (default: all of them). A
+the test runs (see `batch`), and the test fails unless `min_pass` of the `repeat` attempts passed (default: all of them). A
 case is one test however often it is repeated, because the rule is about the case: which two of three attempts failed is luck.
 The task may be named: then it is what the fixture of that name gives.
 
@@ -23,7 +23,7 @@ import pytest
 
 from calipers.data.case import Case
 from calipers.data.result_names import unique
-from calipers.pytest_plugin.evaluating import NOT_FOR_ONE
+from calipers.pytest_plugin.evaluate_fixtures import NOT_FOR_ONE
 from calipers.pytest_plugin.session import SESSION, SEVERAL_MARKERS, marks_of
 from calipers.run.dataset import Dataset, EvaluateOptions
 from calipers.run.task import TaskLike, is_task

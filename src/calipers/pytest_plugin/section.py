@@ -1,14 +1,16 @@
 """The section at the end of pytest's output: for each test the pass rate and every evaluator, with their intervals."""
 
 import sys
+from contextlib import AbstractContextManager
 from io import StringIO
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO, cast
 
-from calipers.pytest_plugin.merging import chosen_text, read_runs, report_of_test, runs_by_test
+from calipers.pytest_plugin.merged_reports import chosen_text, read_runs, report_of_test, runs_by_test
 from calipers.pytest_plugin.session import Session
 from calipers.report.report import Report
 from calipers.stats.number_text import number as number_text
 from calipers.stats.number_text import plural
+from calipers.views.github import commands_off
 from calipers.views.page import Page
 from calipers.views.statement import Statement
 from calipers.views.terminal import headline, table_lines
@@ -103,3 +105,8 @@ def _chosen(page: Page, says: Statement, chosen: tuple[int, int]) -> "Iterator[T
     for name, summary in says.summaries.items():
         if summary.kind == "score" and summary.estimate is not None:
             yield page.line(f"{page.fit(name, 60)}: mean of these {number_text(summary.estimate.value)}")
+
+
+def without_commands(terminal: "pytest.TerminalReporter") -> AbstractContextManager[None]:
+    """A block during which GitHub Actions obeys nothing that pytest shows; elsewhere it does nothing."""
+    return commands_off(cast("TextIO", terminal))  # it has what print asks for: write and flush

@@ -261,7 +261,7 @@ class Session:
             )
 
         if self.evaluated and isinstance(item, pytest.Function):
-            from calipers.pytest_plugin.evaluating import warn_if_unasserted
+            from calipers.pytest_plugin.evaluate_fixtures import warn_if_unasserted
 
             warn_if_unasserted(item)
 
@@ -330,7 +330,7 @@ class Session:
             is_interrupted = exitstatus == pytest.ExitCode.INTERRUPTED
             self.ended_early.append(("interrupted" if is_interrupted else "stopped", reason))
         if self.targets or self.store is not None:
-            from calipers.pytest_plugin.report_files import write_reports
+            from calipers.pytest_plugin.session_report import write_reports
 
             write_reports(self)
             if self.problems and exitstatus == pytest.ExitCode.OK:
@@ -385,7 +385,7 @@ class SummaryGuard:
         if not self.session.runs:
             yield
             return
-        from calipers.pytest_plugin.github_log import without_commands
+        from calipers.pytest_plugin.section import without_commands
 
         with without_commands(terminalreporter):
             yield

@@ -21,9 +21,9 @@ import pytest
 
 from calipers.errors import CalipersError
 from calipers.process.loop import run_sync
-from calipers.pytest_plugin.evaluating import defaults, kept, unlost
+from calipers.pytest_plugin.evaluate_fixtures import defaults, kept, unlost
+from calipers.pytest_plugin.hooks import CACHE_DIR
 from calipers.pytest_plugin.session import SESSION
-from calipers.pytest_plugin.voice_hooks import CACHE_DIR
 from calipers.testing.failure_text import attempts_lines
 from calipers.voice.cache import AudioCache, CachedSynthesizer
 from calipers.voice.evaluators import ExactEvaluator

@@ -14,9 +14,7 @@ from typing import Any
 from calipers.data.jsonable import safe_repr
 from calipers.data.record import ReportCase, ReportCaseFailure
 from calipers.stats.number_text import number, plural
-from calipers.views.calls import calls_line
-from calipers.views.outcome import Record, reason_lines
-from calipers.views.repeats import alike, name_of
+from calipers.views.outcome import Record, alike, calls_line, name_of, reason_lines
 from calipers.views.text import fit, fit_value
 
 _WIDTH = 100

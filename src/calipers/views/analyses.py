@@ -1,8 +1,9 @@
-"""What report evaluators found, in the terminal: matrices and tables as grids, curves by a few of their points."""
+"""What report evaluators found, in the terminal: matrices and tables as grids, curves by a few of their points, trees as lines."""
 
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from calipers.data.argument_checks import is_number
 from calipers.report.analysis import (
     Aggregate,
     CalibrationCurve,
@@ -17,18 +18,28 @@ from calipers.report.analysis import (
     some,
 )
 from calipers.report.report import Report
-from calipers.stats.number_text import interval_line, mean_text, number, percent, plural, rate_text
+from calipers.stats import Interval
+from calipers.stats.number_text import interval_line, number, plural
 
-from .aggregate import aggregate_rows
+from .analysis_statement import (
+    Curve,
+    accuracy_facts,
+    aggregate_rows,
+    cell_text,
+    correction_rows,
+    curve_facts,
+    curve_rows,
+    measured_text,
+    mistakes,
+    numeric_columns,
+    point_cells,
+    span,
+)
 from .grid import Cell, Column, grid
-from .line_plot import line_plot
 from .page import Page
-from .tree_plot import tree_plot
 
 if TYPE_CHECKING:
     from rich.text import Text
-
-    from calipers.stats import Interval
 
 _POINTS = 6
 """Points of a curve that are shown."""
@@ -38,6 +49,11 @@ _LABEL = 14
 """Cells of a class label."""
 _LARGEST_MATRIX = 12
 """Labels beyond which a matrix is hard to read: the most frequent confusions are listed instead."""
+_LINES, _POINTS_OF_LINE = 8, 12
+"""Lines of a plot, and points of each, that are shown."""
+_TREE_STYLES = {"good": "", "bad": "red", "unknown": "dim"}
+_STEP = 12
+"""Cells for the text of a step of a tree, however deep it stands."""
 
 
 def analyses(page: Page, report: Report) -> "Iterator[Text]":
@@ -62,16 +78,14 @@ def _analysis(page: Page, analysis: Any) -> "Iterator[Text]":
     match analysis:
         case ScalarResult():
             unit = f" {page.fit(analysis.unit, 40)}" if analysis.unit else ""
-            yield page.line((f"{title}:", "bold"), f" {_measured(analysis.value, analysis.interval, unit)}")
+            yield page.line(
+                (f"{title}:", "bold"), f" {measured_text(analysis.value, analysis.interval, unit)}"
+            )
             return
         case ConfusionMatrix():
             lines = _confusion(page, analysis)
-        case PrecisionRecall():
-            lines = _precision_recall(page, analysis)
-        case RocCurve():
-            lines = _roc(page, analysis)
-        case CalibrationCurve():
-            lines = _calibration(page, analysis)
+        case PrecisionRecall() | RocCurve() | CalibrationCurve():
+            lines = _curve(page, analysis)
         case JudgeCorrection():
             columns = [Column(""), Column("Result", "right"), Column("[95 % interval]"), Column("on")]
             lines = grid(page, columns, [list(row) for row in correction_rows(analysis)])
@@ -89,17 +103,9 @@ def _analysis(page: Page, analysis: Any) -> "Iterator[Text]":
     yield from lines
 
 
-def _measured(value: float | None, interval: "Interval | None" = None, unit: str = "") -> str:
-    if value is None:
-        return "not measured"
-    text, ends = mean_text(value, interval)
-    return f"{text}{unit}  {ends}".rstrip()
-
-
 def _confusion(page: Page, analysis: ConfusionMatrix) -> "Iterator[Text]":
-    if analysis.accuracy is not None:
-        value, ends = rate_text(analysis.accuracy, analysis.accuracy_interval)
-        yield from page.facts([f"accuracy {value}  {ends}".rstrip(), f"n = {analysis.n:,}"])
+    if facts := accuracy_facts(analysis):
+        yield from page.facts(facts)
     names = [page.fit(label, _LABEL) for label in analysis.class_labels]
     unanswered = any(analysis.unanswered)
     cells = sum(max(6, len(name)) + 2 for name in names)
@@ -124,106 +130,36 @@ def _confusion(page: Page, analysis: ConfusionMatrix) -> "Iterator[Text]":
 
 def _confusions(page: Page, analysis: ConfusionMatrix) -> "Iterator[Text]":
     """The pairs that were mistaken most often."""
-    labels = analysis.class_labels
-    wrong = [
-        (count, labels[i], labels[j])
-        for i, row in enumerate(analysis.matrix)
-        for j, count in enumerate(row)
-        if count and i != j
-    ]
-    wrong += [(count, labels[i], "(unanswered)") for i, count in enumerate(analysis.unanswered) if count]
-    wrong.sort(key=lambda found: -found[0])
-    columns = [
-        Column("mistaken", "right"),
-        Column("expected", least=8),
-        Column("predicted", least=8),
-    ]
-    rows = [
-        [f"{count:,}", page.fit(expected, 40), page.fit(got, 40)] for count, expected, got in wrong[:_ROWS]
-    ]
-    yield page.line((f"{plural(len(labels), 'label')}, {plural(len(wrong), 'kind')} of mistake", "dim"))
-    if rows:
-        yield from grid(page, columns, rows)
-    yield from _more(page, len(wrong))
+    lead, found = mistakes(analysis)
+    columns = [Column(found.heads[0], "right"), *(Column(head, least=8) for head in found.heads[1:])]
+    yield page.line((lead, "dim"))
+    if found.rows:
+        yield from grid(page, columns, [[page.fit(cell, 40) for cell in row] for row in found.rows[:_ROWS]])
+    yield from _more(page, len(found.rows))
 
 
-def correction_rows(analysis: JudgeCorrection) -> list[tuple[str, str, str, str]]:
-    """What is said by whom, its value, its interval and what it rests on."""
-    text = rate_text if analysis.is_rate else mean_text
-    judged, labels = analysis.judged, plural(analysis.labels, "label")
-    rows = [("judge", *text(judged.value, judged.interval), plural(judged.n_units, "case"))]
-    if analysis.value is None:
-        rows.append(("corrected", "not measured", "", labels))
-    else:
-        own = analysis.method == "labels alone"
-        on = labels if own else f"{plural(judged.n_units, 'case')} and {labels}"
-        rows.append(("labels alone" if own else "corrected", *text(analysis.value, analysis.interval), on))
-    if analysis.agreement is not None:
-        kappa = "" if analysis.kappa is None else f", kappa {analysis.kappa:.2f}"
-        rows.append(("agreement", percent(analysis.agreement), "", f"{labels}{kappa}"))
-    return rows
-
-
-def _precision_recall(page: Page, analysis: PrecisionRecall) -> "Iterator[Text]":
-    measured = f"average precision {_measured(analysis.average_precision)}"
-    yield from page.facts([measured, *_classes(analysis)])
-    columns = [Column("threshold", "right"), Column("precision", "right"), Column("recall", "right")]
-    rows = [
-        [number(point.threshold), percent(point.precision), percent(point.recall)]
-        for point in some(analysis.points, _POINTS)
-    ]
-    if rows:
-        yield from grid(page, columns, rows)
-
-
-def _roc(page: Page, analysis: RocCurve) -> "Iterator[Text]":
-    yield from page.facts([f"AUC {_measured(analysis.auc)}", *_classes(analysis)])
-    columns = [
-        Column("threshold", "right"),
-        Column("false pos.", "right"),
-        Column("true pos.", "right"),
-    ]
-    rows = [
-        [
-            "above all" if point.threshold is None else number(point.threshold),
-            percent(point.false_positive_rate),
-            percent(point.true_positive_rate),
+def _curve(page: Page, analysis: Curve) -> "Iterator[Text]":
+    yield from page.facts(curve_facts(analysis))
+    found = curve_rows(analysis, _POINTS)
+    columns = [Column(head, "right") for head in found.heads]
+    rows = found.rows
+    if isinstance(analysis, CalibrationCurve):
+        width = 30 if page.width >= 110 else 20
+        glyphs = page.glyph("├─●┤", "[-o]")
+        scale = Column("0 %" + "100 %".rjust(width - 3), rank=3, style="cyan")
+        columns = [
+            Column("bin"),
+            *columns[1:3],
+            Column("interval", rank=2),
+            scale,
+            Column("n", "right", rank=1),
         ]
-        for point in some(analysis.points, _POINTS)
-    ]
-    if rows:
-        yield from grid(page, columns, rows)
-
-
-def _calibration(page: Page, analysis: CalibrationCurve) -> "Iterator[Text]":
-    brier = f"Brier score {_measured(analysis.brier, analysis.brier_interval)}"
-    error = f"calibration error {_measured(analysis.ece)}"
-    yield from page.facts([brier, error, *_classes(analysis)])
-    width = 30 if page.width >= 110 else 20
-    glyphs = page.glyph("├─●┤", "[-o]")
-    columns = [
-        Column("bin"),
-        Column("predicted", "right"),
-        Column("observed", "right"),
-        Column("interval", rank=2),
-        Column("0 %" + "100 %".rjust(width - 3), rank=3, style="cyan"),
-        Column("n", "right", rank=1),
-    ]
-    rows: list[list[Cell]] = []
-    for found in analysis.bins:
-        if found.mean_predicted is None or found.observed_rate is None:
-            continue
-        value, ends = rate_text(found.observed_rate, found.interval)
-        rows.append(
-            [
-                f"{number(100 * found.low)} - {number(100 * found.high)} %",
-                percent(found.mean_predicted),
-                value,
-                ends,
-                interval_line(found.observed_rate, found.interval, width, glyphs=glyphs),
-                f"{found.n:,}",
-            ]
-        )
+        drawn = [
+            interval_line(each.observed_rate, each.interval, width, glyphs=glyphs)
+            for each in analysis.bins
+            if each.mean_predicted is not None and each.observed_rate is not None
+        ]
+        rows = [[*row[:-1], plot, row[-1]] for row, plot in zip(rows, drawn, strict=True)]
     if rows:
         yield from grid(page, columns, rows)
 
@@ -231,31 +167,15 @@ def _calibration(page: Page, analysis: CalibrationCurve) -> "Iterator[Text]":
 def _table(page: Page, analysis: TableResult) -> "Iterator[Text]":
     if not analysis.columns:
         return
-    numeric = [
-        bool(analysis.rows) and all(_is_number(row[i]) or row[i] is None for row in analysis.rows)
-        for i in range(len(analysis.columns))
-    ]
     columns = [
         Column(page.fit(header, 30), "right", rank=i)
-        if numeric[i]
+        if numeric
         else Column(page.fit(header, 30), least=8, rank=i)
-        for i, header in enumerate(analysis.columns)
+        for i, (header, numeric) in enumerate(zip(analysis.columns, numeric_columns(analysis), strict=True))
     ]
-    rows = [[_cell(page, cell) for cell in row] for row in analysis.rows[:_ROWS]]
+    rows = [[page.fit(cell_text(cell), 60) for cell in row] for row in analysis.rows[:_ROWS]]
     yield from grid(page, columns, rows, say_dropped=True)
     yield from _more(page, len(analysis.rows))
-
-
-def _cell(page: Page, cell: Any) -> str:
-    if cell is None:
-        return ""
-    if isinstance(cell, bool):
-        return "yes" if cell else "no"
-    return number(cell) if _is_number(cell) else page.fit(str(cell), 60)
-
-
-def _is_number(cell: Any) -> bool:
-    return isinstance(cell, int | float) and not isinstance(cell, bool)
 
 
 def _aggregate(page: Page, analysis: Aggregate) -> "Iterator[Text]":
@@ -266,7 +186,7 @@ def _aggregate(page: Page, analysis: Aggregate) -> "Iterator[Text]":
     rows = aggregate_rows(data)
     for key, value in rows[:_ROWS]:
         name = page.fit(key, 64)
-        shown = number(value) if _is_number(value) else page.fit_value(value, page.width - len(name) - 4)
+        shown = number(value) if is_number(value) else page.fit_value(value, page.width - len(name) - 4)
         yield page.line("  ", (f"{name}: ", "dim"), shown)
     yield from _more(page, len(rows))
 
@@ -276,5 +196,106 @@ def _more(page: Page, count: int) -> "Iterator[Text]":
         yield page.line((f"{page.ellipsis} and {count - _ROWS:,} more", "dim"))
 
 
-def _classes(analysis: PrecisionRecall | RocCurve | CalibrationCurve) -> tuple[str, str]:
-    return f"{analysis.n_positive:,} positive", f"{analysis.n_negative:,} negative"
+# ---------------------------------------------------------------------- lines
+
+
+def line_plot(page: Page, analysis: LinePlot) -> "Iterator[Text]":
+    """The points of every line, one row each: the value, its interval, and both drawn."""
+    low, high = span(analysis)
+    width = 30 if page.width >= 110 else 20
+    glyphs = page.glyph("├─●┤", "[-o]")
+    first, last = ("0 %", "100 %") if analysis.rates else (number(low), number(high))
+    several = len(analysis.lines) > 1
+    columns = [
+        *([Column("line", least=6)] if several else []),
+        Column(page.fit(analysis.x_label, 20), "right"),
+        Column(page.fit(analysis.y_label, 24), "right"),
+        Column("interval", rank=2),
+        Column(f"{first}{last.rjust(max(width - len(first), len(last) + 1))}", rank=3, style="cyan"),
+        Column("n", "right", rank=1),
+    ]
+    rows: list[list[Cell]] = []
+    for line in analysis.lines[:_LINES]:
+        name: list[Cell] = [page.fit(line.name, 30)] if several else []
+        for point in some(line.points, _POINTS_OF_LINE):
+            x, value, ends, n = point_cells(analysis, point)
+            drawn = interval_line(
+                _share(point.y, low, high), _shares(point.interval, low, high), width, glyphs=glyphs
+            )
+            rows.append([*name, x, value, ends, drawn.rstrip(), n])
+    if rows:
+        yield from grid(page, columns, rows)
+    else:
+        yield page.line(("nothing to draw", "dim"))
+    if len(analysis.lines) > _LINES:
+        yield page.line((f"{page.ellipsis} and {len(analysis.lines) - _LINES:,} more lines", "dim"))
+
+
+def _share(value: float, low: float, high: float) -> float:
+    half = high / 2 - low / 2  # halves, for the difference of two finite floats may be infinite
+    return (value / 2 - low / 2) / half if half > 0 else 0.5
+
+
+def _shares(interval: Interval | None, low: float, high: float) -> Interval | None:
+    if interval is None:
+        return None
+    return Interval(_share(interval.low, low, high), _share(interval.high, low, high))
+
+
+# ---------------------------------------------------------------------- trees
+
+
+def tree_plot(page: Page, analysis: TreePlot) -> "Iterator[Text]":
+    """The steps in order. Only branches are indented, so that a long conversation does not run off the page."""
+    from rich.cells import cell_len
+
+    arrow = page.glyph(" → ", " > ")
+    marks = {
+        "good": page.glyph("○", "o"),
+        "bad": page.glyph("●", "x"),
+        "unknown": page.glyph("·", "?"),
+    }
+    deepest = max(page.width // 12, 1)
+    for lead, index in _leads(page, [node.depth for node in analysis.nodes], deepest):
+        node = analysis.nodes[index]
+        before = f"{lead}{marks[node.tone]} {node.depth} {page.fit(node.outcome, 30)}  "
+        room = max(page.width - len(before) - len(arrow), _STEP)
+        answer = page.fit(node.answer, room // 2)
+        text = page.fit(node.text, room - cell_len(answer))
+        yield page.line((before, _TREE_STYLES[node.tone]), text, (arrow, "dim") if answer else "", answer)
+    if analysis.left_out:
+        yield page.line((f"{page.ellipsis} and {plural(analysis.left_out, 'more turn')}", "dim"))
+
+
+def _leads(page: Page, depths: list[int], deepest: int) -> Iterator[tuple[str, int]]:
+    """The lines that lead to each node, with its place."""
+    tee, corner = page.glyph("├─ ", "|- "), page.glyph("└─ ", "`- ")
+    through, gap = page.glyph("│  ", "|  "), "   "
+    siblings, last = family(depths)
+    below = [""]
+    """What stands before the nodes of each depth."""
+    for index, depth in enumerate(depths):
+        del below[depth:]
+        under = below[depth - 1]
+        if siblings[index] == 1 or len(under) >= 3 * deepest:
+            below.append(under)
+            yield under, index
+        else:
+            below.append(under + (gap if last[index] else through))
+            yield under + (corner if last[index] else tee), index
+
+
+def family(depths: list[int]) -> tuple[list[int], list[bool]]:
+    """Of each node: how many it is with its siblings, and whether it is the last of them."""
+    parents: list[int] = []
+    above: list[int] = [-1]
+    for index, depth in enumerate(depths):
+        del above[depth:]
+        parents.append(above[-1])
+        above.append(index)
+    counts: dict[int, int] = {}
+    latest: dict[int, int] = {}
+    for index, parent in enumerate(parents):
+        counts[parent] = counts.get(parent, 0) + 1
+        latest[parent] = index
+    return [counts[parent] for parent in parents], [latest[parent] == i for i, parent in enumerate(parents)]

@@ -10,10 +10,8 @@ from calipers.data.result import EvaluationResult, EvaluatorFailure
 from calipers.report.report import Report
 from calipers.stats.number_text import number, plural, seconds
 
-from .calls import ExpectedCalls, calls_line
-from .outcome import Record, reason_lines, why
+from .outcome import ExpectedCalls, Record, alike, calls_line, name_of, reason_lines, why
 from .page import Page
-from .repeats import alike, name_of
 from .transcript import shown_output
 
 if TYPE_CHECKING:

@@ -151,6 +151,25 @@ def write_chunks(chunks: Iterable[bytes], path: str) -> None:
         sys.stdout.writelines(chunk.decode("utf-8", "backslashreplace") for chunk in chunks)
 
 
+def write_document(text: str, path: str) -> None:
+    """Write the text of a file to its path, whole or not at all; what no encoding can hold is shown as an escape."""
+    write_chunks([text.encode("utf-8", "backslashreplace")], path)
+
+
+def document_target(target: str | os.PathLike[str], formats: Iterable[str], what: str) -> Target:
+    """Where something other than a report goes, such as `a comparison`, which has these formats.
+
+    Raises:
+        InvalidOptionError: it has no such format.
+    """
+    found = parse_target(target, formats=formats)
+    if found.format not in formats:
+        raise InvalidOptionError(
+            f"{what} is written as {', '.join(formats)}, and not as {found.format}, got {os.fspath(target)!r}"
+        )
+    return found
+
+
 def parse_target(
     target: str | os.PathLike[str],
     *,

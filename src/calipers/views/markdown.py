@@ -18,10 +18,8 @@ from calipers.stats.number_text import interval_line, mean_text, percent, plural
 from calipers.stats.sample import check_confidence
 
 from .analyses import analyses
-from .calls import calls_line
-from .outcome import Record, complaints, count_missed, missed, reason_lines
+from .outcome import Record, alike, calls_line, complaints, count_missed, missed, name_of, reason_lines
 from .page import Page
-from .repeats import alike, name_of
 from .statement import (
     Cell,
     ColumnKind,

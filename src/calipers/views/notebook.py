@@ -16,15 +16,13 @@ from calipers.report.report import Report
 from calipers.stats.number_text import plural, seconds
 
 from .comparison.html import comparisons_html
-from .comparison.words import lead
+from .comparison.statement import lead
 from .gate.html import verdict_html
-from .gate.terminal import facts_of
-from .html.document import top
-from .html.markup import Content, Markup, element, lines, text
-from .html.missed import kept, without_script
+from .gate.statement import facts_of
+from .html.document import kept, top, without_script
+from .html.markup import Content, Markup, element, lines, static_page, text
+from .html.records import TURNS, VALUE, embedded_turn
 from .html.statement import WIDE
-from .html.static_page import static_page
-from .html.traces import TURNS, VALUE, embedded_turn
 from .html.values import shown_value
 from .outcome import count_dropped
 from .statement import Statement

@@ -9,13 +9,13 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any, Final, Literal
 
-from calipers.errors import InvalidOptionError
+from calipers.data.argument_checks import check_whole_number
 from calipers.report.analysis import TreeNode, TreePlot
 from calipers.rollouts.graph import Graph, Node, numbered_turns
 from calipers.rollouts.rollout_outcome import as_text, attack_name, goal_of, read_rollout
 from calipers.stats.number_text import number
-from calipers.views import tree_plot as terminal
-from calipers.views.html import tree_plot as html
+from calipers.views import analyses as terminal
+from calipers.views.html import plots as html
 from calipers.views.html.markup import Markup
 from calipers.views.page import Page
 from calipers.views.text import fit
@@ -44,8 +44,7 @@ def tree_text(graph: Graph[Any, Any] | Mapping[str, Any], *, width: int = 100, m
         width: of a line, in cells.
         max_turns: how many turns to show, the first levels first; the rest is counted.
     """
-    if isinstance(width, bool) or not isinstance(width, int) or width < 20:
-        raise InvalidOptionError(f"width must be a whole number from 20, got {width!r}")
+    check_whole_number("width", width, at_least=20)
     graph = read_rollout(graph)
     plot = rollout_tree(graph, max_turns=max_turns)
     lines = [line.plain for line in terminal.tree_plot(Page(width), plot)]
@@ -73,8 +72,7 @@ def rollout_tree(graph: Graph[Any, Any] | Mapping[str, Any], *, max_turns: int =
         graph: the rollout, or its stored form.
         max_turns: how many turns to keep, the first levels first; the rest is counted.
     """
-    if isinstance(max_turns, bool) or not isinstance(max_turns, int) or max_turns < 1:
-        raise InvalidOptionError(f"max_turns must be a whole number from 1, got {max_turns!r}")
+    check_whole_number("max_turns", max_turns, at_least=1)
     graph = read_rollout(graph)
     turns = list(numbered_turns(graph))
     nodes = [_node(depth, node) for depth, node in _first_levels(turns, max_turns)]

@@ -26,9 +26,9 @@ from calipers.stats import Estimate
 from calipers.stats.number_text import confidence_text, mean_text, rate_text, seconds
 from calipers.stats.sample import check_confidence
 
-from .comparison.words import COST
+from .comparison.statement import COST
 from .csv_file import table_lines
-from .formats import Target, write_chunks
+from .formats import Target, write_document
 from .markdown import code
 from .text import fit, visible
 
@@ -356,7 +356,7 @@ def write_table(table: RunTable, target: str | os.PathLike[str]) -> None:
         OSError: the file cannot be written.
     """
     where = table_target(target)
-    write_chunks([TABLE_FORMATS[where.format](table).encode("utf-8", "backslashreplace")], where.path)
+    write_document(TABLE_FORMATS[where.format](table), where.path)
 
 
 def distinct_names(names: Sequence[str], others: Sequence[str]) -> list[str]:

@@ -19,8 +19,7 @@ from calipers.data.user_turn import TurnEvaluator
 from calipers.errors import InvalidTraceError
 from calipers.stats.number_text import number
 
-from .calls import call_text
-from .outcome import Record, values
+from .outcome import Record, call_text, values
 from .text import held_text
 
 _MESSAGES = (TurnType.USER_MESSAGE, TurnType.AGENT_MESSAGE)

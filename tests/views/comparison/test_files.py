@@ -7,9 +7,8 @@ import pytest
 from calipers.comparison import Comparison
 from calipers.errors import InvalidOptionError
 from calipers.views import comparison as ways_to_show
-from calipers.views.comparison.files import FORMATS, comparison_target, write_comparisons
+from calipers.views.comparison.files import FORMATS, comparison_target, comparisons_json, write_comparisons
 from calipers.views.comparison.html import comparisons_html
-from calipers.views.comparison.json_file import comparisons_json
 from calipers.views.comparison.markdown import comparisons_markdown
 
 

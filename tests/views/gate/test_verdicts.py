@@ -12,7 +12,7 @@ from calipers.views.comparison.plots import text_plot
 from calipers.views.gate.files import verdict_json, write_verdict
 from calipers.views.gate.html import verdict_html
 from calipers.views.gate.markdown import verdict_markdown
-from calipers.views.gate.plots import WIDTH, span_of
+from calipers.views.gate.statement import WIDTH, span_of
 from calipers.views.gate.terminal import print_verdict, verdict_text
 
 HOSTILE = "a|b `c` <img src=x> @team \x1b[31m\n::error::x"

@@ -1,16 +1,49 @@
-"""Comparison files: which formats there are, and writing one whole or not at all."""
+"""Comparison files: which formats there are, the JSON among them, and writing one whole or not at all.
+
+In JSON, `calipers_comparisons` is the version of the file. Each of its `comparisons` is what `Comparison.to_dict` gives, with
+the field `words` added to the conclusion and to every change; `Comparison.from_dict` reads it back.
+"""
 
 import os
-from collections.abc import Callable, Sequence
-from typing import Final
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final
 
-from calipers.comparison.comparison import Comparison
-from calipers.errors import InvalidOptionError
-from calipers.views.formats import Target, parse_target, write_chunks
+import msgspec
 
-from .json_file import comparisons_json
+from calipers.comparison.change import Change
+from calipers.comparison.comparison import Comparison, check_comparisons, ranks
+from calipers.views.formats import Target, document_target, write_document
+
 from .markdown import comparisons_markdown
+from .statement import lead, sentence
 from .terminal import comparisons_text
+
+FORMAT_VERSION = 1
+
+
+def comparisons_json(comparisons: Sequence[Comparison]) -> str:
+    """The comparisons as strict JSON, indented."""
+    check_comparisons(comparisons)
+    data = {
+        "calipers_comparisons": FORMAT_VERSION,
+        "ranks": [msgspec.to_builtins(rank) for rank in ranks(comparisons)],
+        "comparisons": [_data(each) for each in comparisons],
+    }
+    return msgspec.json.format(msgspec.json.encode(data), indent=2).decode() + "\n"
+
+
+def _data(comparison: Comparison) -> dict[str, Any]:
+    data = comparison.to_dict()
+    data["conclusion"]["words"] = list(lead(comparison))
+    if comparison.pass_rate is not None:
+        data["pass_rate"]["words"] = sentence(comparison.pass_rate)
+    for name in ("slices", "evaluators", "measures"):
+        data[name] = list(_worded(data[name], getattr(comparison, name)))
+    return data
+
+
+def _worded(data: Iterable[dict[str, Any]], changes: Iterable[Change]) -> Iterable[dict[str, Any]]:
+    return ({**each, "words": sentence(change)} for each, change in zip(data, changes, strict=True))
 
 
 def _html(comparisons: Sequence[Comparison]) -> str:
@@ -34,12 +67,7 @@ def comparison_target(target: str | os.PathLike[str]) -> Target:
     Raises:
         InvalidOptionError: comparisons have no such format.
     """
-    found = parse_target(target, formats=FORMATS)
-    if found.format not in FORMATS:
-        raise InvalidOptionError(
-            f"a comparison is written as {', '.join(FORMATS)}, and not as {found.format}, got {os.fspath(target)!r}"
-        )
-    return found
+    return document_target(target, FORMATS, "a comparison")
 
 
 def write_comparisons(comparisons: Sequence[Comparison], target: str | os.PathLike[str]) -> None:
@@ -54,4 +82,4 @@ def write_comparisons(comparisons: Sequence[Comparison], target: str | os.PathLi
         OSError: the file cannot be written.
     """
     where = comparison_target(target)
-    write_chunks([FORMATS[where.format](comparisons).encode("utf-8", "backslashreplace")], where.path)
+    write_document(FORMATS[where.format](comparisons), where.path)

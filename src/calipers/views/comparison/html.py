@@ -6,13 +6,11 @@ from calipers.comparison.change import Change
 from calipers.comparison.comparison import Comparison, check_comparisons, ranks
 from calipers.comparison.flips import Flip
 from calipers.stats.number_text import confidence_text, percent, plural
-from calipers.views.html.markup import Content, Markup, element, join
-from calipers.views.html.static_page import static_page
+from calipers.views.html.markup import Content, Markup, element, join, static_page
 from calipers.views.text import fit
 
 from .plots import Span, spans
-from .terminal import check_max_flips
-from .words import (
+from .statement import (
     LEAD_MARKS,
     MARKS,
     difference_text,
@@ -32,6 +30,7 @@ from .words import (
     times_note,
     value_text,
 )
+from .terminal import check_max_flips
 
 _TONES = {"better": "good", "worse": "bad", "unclear": "warn", "incomparable": "warn", "nothing": "warn"}
 """The class of an outcome that has a colour."""

@@ -13,8 +13,7 @@ from calipers.views.markdown import LIMIT, code, code_block
 from calipers.views.text import fit
 
 from .plots import spans, text_plot
-from .terminal import check_max_flips
-from .words import (
+from .statement import (
     LEAD_MARKS,
     MARKS,
     difference_text,
@@ -34,6 +33,7 @@ from .words import (
     times_note,
     value_text,
 )
+from .terminal import check_max_flips
 
 _NAME, _NOTE, _GAVE = 80, 400, 120
 """Cells of a name, of a note, and of what an attempt gave."""

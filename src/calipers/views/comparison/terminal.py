@@ -17,7 +17,7 @@ from calipers.views.grid import Cell, Column, grid, headers_that_fit
 from calipers.views.page import Page
 
 from .plots import spans, text_plot
-from .words import (
+from .statement import (
     LEAD_MARKS,
     MARKS,
     difference_text,

@@ -7,9 +7,8 @@ from typing import Final
 
 import msgspec
 
-from calipers.errors import InvalidOptionError
 from calipers.gate.verdict import Verdict
-from calipers.views.formats import Target, parse_target, write_chunks
+from calipers.views.formats import Target, document_target, write_document
 
 from .markdown import verdict_markdown
 from .terminal import verdict_text
@@ -44,12 +43,7 @@ def verdict_target(target: str | os.PathLike[str]) -> Target:
     Raises:
         InvalidOptionError: verdicts have no such format.
     """
-    found = parse_target(target, formats=FORMATS)
-    if found.format not in FORMATS:
-        raise InvalidOptionError(
-            f"a verdict is written as {', '.join(FORMATS)}, and not as {found.format}, got {os.fspath(target)!r}"
-        )
-    return found
+    return document_target(target, FORMATS, "a verdict")
 
 
 def write_verdict(verdict: Verdict, target: str | os.PathLike[str]) -> None:
@@ -64,4 +58,4 @@ def write_verdict(verdict: Verdict, target: str | os.PathLike[str]) -> None:
         OSError: the file cannot be written.
     """
     where = verdict_target(target)
-    write_chunks([FORMATS[where.format](verdict).encode("utf-8", "backslashreplace")], where.path)
+    write_document(FORMATS[where.format](verdict), where.path)

@@ -5,13 +5,10 @@ from typing import Final
 
 from calipers.gate.verdict import Finding, Outcome, Verdict
 from calipers.views.comparison.html import span_svg
-from calipers.views.html.markup import Content, Markup, element, join
-from calipers.views.html.static_page import static_page
+from calipers.views.html.markup import Content, Markup, element, join, static_page
 from calipers.views.text import fit
 
-from .markdown import NEXT, by_gravity
-from .plots import MEETS, MISSES, span_of
-from .terminal import GLYPHS, facts_of
+from .statement import GLYPHS, MEETS, MISSES, NEXT, by_gravity, facts_of, span_of
 
 _TONES: Final[dict[Outcome, str]] = {"PASS": "good", "FAIL": "bad", "WORSE": "bad", "INCONCLUSIVE": "warn"}
 _NAME, _TEXT = 200, 1000

@@ -12,18 +12,10 @@ from calipers.views.comparison.plots import text_plot
 from calipers.views.markdown import LIMIT, code, code_block
 from calipers.views.text import fit
 
-from .plots import MEETS, MISSES, WIDTH, span_of
-from .terminal import facts_of
+from .statement import MEETS, MISSES, NEXT, WIDTH, by_gravity, facts_of, span_of
 
 MARKS: Final[dict[Outcome, str]] = {"PASS": "✅", "FAIL": "❌", "WORSE": "🔻", "INCONCLUSIVE": "❔"}
 """For each outcome a mark."""
-NEXT: Final[dict[Outcome, str]] = {
-    "PASS": "Every rule passed.",
-    "FAIL": "At least one rule failed.",
-    "WORSE": "The run is worse than its baseline; whether by more than the policy allows is open.",
-    "INCONCLUSIVE": "Nothing failed, and not everything could be decided: this is no pass.",
-}
-"""For each outcome what it means."""
 _NAME, _TEXT, _LABEL = 80, 400, 60
 """Cells of a name, of a sentence, and of what stands beside a drawn interval."""
 _DRAWN = 40
@@ -51,13 +43,6 @@ def verdict_markdown(verdict: Verdict, *, limit: int = LIMIT) -> str:
     left = len(rows) - len(kept)
     more = f"\n*{left:,} more rules did not fit.*\n" if left else ""
     return top + "\n".join(kept) + "\n" + more + bottom
-
-
-def by_gravity(verdict: Verdict) -> list[Finding]:
-    """The rules, those that failed first and those that passed last."""
-    return sorted(
-        verdict.findings, key=lambda finding: ("FAIL", "WORSE", "INCONCLUSIVE", "PASS").index(finding.outcome)
-    )
 
 
 def _plots(verdict: Verdict) -> Iterator[str]:

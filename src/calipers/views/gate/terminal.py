@@ -4,11 +4,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from calipers.gate.verdict import Finding, Outcome, Verdict
-from calipers.stats.number_text import confidence_text, plural
 from calipers.views.comparison.plots import text_plot
 from calipers.views.page import Page
 
-from .plots import MEETS, MISSES, WIDTH, span_of
+from .statement import GLYPHS, MEETS, MISSES, WIDTH, facts_of, span_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,13 +21,6 @@ _STYLES: Final[dict[Outcome, str]] = {
     "WORSE": "red",
     "INCONCLUSIVE": "yellow",
 }
-GLYPHS: Final[dict[Outcome, tuple[str, str]]] = {
-    "PASS": ("✓", "+"),
-    "FAIL": ("✗", "x"),
-    "WORSE": ("↓", "v"),
-    "INCONCLUSIVE": ("?", "?"),
-}
-"""For each outcome a mark, and the same in ASCII."""
 _NAME = 60
 """Cells of a name."""
 _NARROWEST = 20
@@ -88,21 +80,6 @@ class VerdictView:
             yield page.line("")
             for line in verdict.notes:
                 yield page.hanging(f"Note: {line}", indent=0)
-
-
-def facts_of(verdict: Verdict) -> list[str]:
-    """What the verdict rests on, in short."""
-    facts = [plural(verdict.cases, "case")]
-    if verdict.paired is not None:
-        facts.append(f"{verdict.paired:,} compared")
-    facts.append(f"{confidence_text(verdict.confidence)} intervals")
-    facts.append("about these cases" if verdict.population == "these-cases" else "about cases like these")
-    if verdict.look is not None:
-        facts.append(f"look {verdict.look}")
-    if verdict.anytime:
-        facts.append("valid at every look")
-    facts += [f"{verdict.count(outcome):,} {outcome}" for outcome in _STYLES if verdict.count(outcome)]
-    return facts
 
 
 def _finding(page: Page, finding: Finding) -> "Iterator[Text | RenderableType]":

@@ -1,8 +1,8 @@
 """What report evaluators found, each as a figure: matrices and tables as tables, curves as drawings with their points."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
+from calipers.data.argument_checks import is_number
 from calipers.data.jsonable import plain
 from calipers.report.analysis import (
     Aggregate,
@@ -19,16 +19,24 @@ from calipers.report.analysis import (
     some,
 )
 from calipers.report.report import Report
-from calipers.stats import Interval
-from calipers.stats.number_text import mean_text, number, percent, plural, rate_text
-from calipers.views.aggregate import aggregate_rows
-from calipers.views.analyses import correction_rows
+from calipers.stats.number_text import mean_text, number
+from calipers.views.analysis_statement import (
+    Curve,
+    accuracy_facts,
+    aggregate_rows,
+    cell_text,
+    correction_rows,
+    curve_facts,
+    curve_numbers,
+    curve_rows,
+    mistakes,
+    numeric_columns,
+    point_cells,
+)
 
-from .line_plot import line_plot
 from .markup import Content, Markup, element, join, lines
-from .plots import calibration_plot, curve_plot
+from .plots import calibration_plot, curve_plot, line_plot, tree_plot
 from .statement import DOT
-from .tree_plot import tree_plot
 from .values import json_text, shown_text
 
 _POINTS = 12
@@ -74,12 +82,8 @@ def _figure(analysis: Analysis) -> Markup:
             body = _scalar(analysis, unit)
         case ConfusionMatrix():
             body = _confusion(analysis)
-        case PrecisionRecall():
-            body = _precision_recall(analysis)
-        case RocCurve():
-            body = _roc(analysis)
-        case CalibrationCurve():
-            body = _calibration(analysis)
+        case PrecisionRecall() | RocCurve() | CalibrationCurve():
+            body = _curve(analysis)
         case JudgeCorrection():
             body = _correction(analysis)
         case TableResult():
@@ -92,13 +96,6 @@ def _figure(analysis: Analysis) -> Markup:
             body = _aggregate(analysis)
     remarks = join([element("p", remark, class_="note") for remark in getattr(analysis, "remarks", ())])
     return element("figure", element("figcaption", element("bdi", analysis.title)), body, remarks)
-
-
-def _measured(value: float | None, interval: Interval | None = None) -> str:
-    if value is None:
-        return "not measured"
-    text, ends = mean_text(value, interval)
-    return f"{text}  {ends}".rstrip()
 
 
 def _facts(*facts: str) -> Markup:
@@ -136,10 +133,8 @@ def _correction(analysis: JudgeCorrection) -> Markup:
 
 
 def _confusion(analysis: ConfusionMatrix) -> Markup:
-    parts: list[Markup] = []
-    if analysis.accuracy is not None:
-        value, ends = rate_text(analysis.accuracy, analysis.accuracy_interval)
-        parts.append(_facts(f"accuracy {value}  {ends}".rstrip(), f"n = {analysis.n:,}"))
+    facts = accuracy_facts(analysis)
+    parts = [_facts(*facts)] if facts else []
     labels = analysis.class_labels
     if len(labels) > _LARGEST_MATRIX:
         return join([*parts, _confusions(analysis)])
@@ -169,86 +164,42 @@ def _shaded(count: int, whole: int, *, right: bool) -> Markup:
 
 def _confusions(analysis: ConfusionMatrix) -> Markup:
     """The pairs that were mistaken most often."""
-    labels = analysis.class_labels
-    wrong = [
-        (count, labels[i], labels[j])
-        for i, row in enumerate(analysis.matrix)
-        for j, count in enumerate(row)
-        if count and i != j
-    ]
-    wrong += [(count, labels[i], "(unanswered)") for i, count in enumerate(analysis.unanswered) if count]
-    wrong.sort(key=lambda found: -found[0])
-    rows = [[f"{count:,}", expected, got] for count, expected, got in wrong[:_ROWS]]
-    return join(
-        [
-            element(
-                "p", f"{plural(len(labels), 'label')}, {plural(len(wrong), 'kind')} of mistake", class_="note"
-            ),
-            _grid(["mistaken", "expected", "predicted"], rows, numeric=[True, False, False]),
-            _more(len(wrong)),
-        ]
-    )
+    lead, found = mistakes(analysis)
+    table = _grid(found.heads, found.rows[:_ROWS], numeric=[True, False, False])
+    return join([element("p", lead, class_="note"), table, _more(len(found.rows))])
 
 
-def _precision_recall(analysis: PrecisionRecall) -> Markup:
-    measured = f"average precision {_measured(analysis.average_precision)}"
-    points = [(point.recall, point.precision) for point in analysis.points]
-    rows = [
-        [number(point.threshold), percent(point.precision), percent(point.recall)]
-        for point in some(analysis.points, _POINTS)
-    ]
-    plot = curve_plot(
-        points, across="recall", up="precision", diagonal=False, words=f"precision over recall; {measured}"
-    )
-    return _curve(_facts(measured, *_classes(analysis)), plot, ["threshold", "precision", "recall"], rows)
+def _curve(analysis: Curve) -> Markup:
+    """A drawing, with the numbers behind it below."""
+    facts = _facts(*curve_facts(analysis))
+    found = curve_rows(analysis, _POINTS)
+    if not found.rows:
+        return facts
+    listed = _grid(found.heads, found.rows, numeric=[True] * len(found.heads))
+    return join([facts, _drawn(analysis), element("details", element("summary", "points"), listed)])
 
 
-def _roc(analysis: RocCurve) -> Markup:
-    measured = f"AUC {_measured(analysis.auc)}"
-    points = [(point.false_positive_rate, point.true_positive_rate) for point in analysis.points]
-    rows = [
-        [
-            "above all" if point.threshold is None else number(point.threshold),
-            percent(point.false_positive_rate),
-            percent(point.true_positive_rate),
-        ]
-        for point in some(analysis.points, _POINTS)
-    ]
-    plot = curve_plot(
-        points,
-        across="false positives",
-        up="true positives",
-        diagonal=True,
-        words=f"true over false positives; {measured}",
-    )
-    return _curve(_facts(measured, *_classes(analysis)), plot, ["threshold", "false pos.", "true pos."], rows)
-
-
-def _calibration(analysis: CalibrationCurve) -> Markup:
-    brier = f"Brier score {_measured(analysis.brier, analysis.brier_interval)}"
-    error = f"calibration error {_measured(analysis.ece)}"
-    rows: list[list[str]] = []
-    for found in analysis.bins:
-        if found.mean_predicted is None or found.observed_rate is None:
-            continue
-        value, ends = rate_text(found.observed_rate, found.interval)
-        between = f"{number(100 * found.low)} - {number(100 * found.high)} %"
-        rows.append([between, percent(found.mean_predicted), value, ends, f"{found.n:,}"])
-    plot = calibration_plot(analysis, words=f"observed over predicted rates; {brier}; {error}")
-    heads = ["bin", "predicted", "observed", "interval", "n"]
-    return _curve(_facts(brier, error, *_classes(analysis)), plot, heads, rows)
+def _drawn(analysis: Curve) -> Markup:
+    numbers = "; ".join(curve_numbers(analysis))
+    match analysis:
+        case PrecisionRecall():
+            points = [(point.recall, point.precision) for point in analysis.points]
+            words = f"precision over recall; {numbers}"
+            return curve_plot(points, across="recall", up="precision", diagonal=False, words=words)
+        case RocCurve():
+            points = [(point.false_positive_rate, point.true_positive_rate) for point in analysis.points]
+            words = f"true over false positives; {numbers}"
+            return curve_plot(
+                points, across="false positives", up="true positives", diagonal=True, words=words
+            )
+        case CalibrationCurve():
+            return calibration_plot(analysis, words=f"observed over predicted rates; {numbers}")
 
 
 def _lines(analysis: LinePlot) -> Markup:
     heads = ["line", analysis.x_label, analysis.y_label, "interval", "n"]
-    text = rate_text if analysis.rates else mean_text
     rows = [
-        [
-            line.name,
-            number(point.x),
-            *text(point.y, point.interval),
-            "" if point.n is None else f"{point.n:,}",
-        ]
+        [line.name, *point_cells(analysis, point)]
         for line in analysis.lines
         for point in some(line.points, _POINTS)
     ]
@@ -258,35 +209,11 @@ def _lines(analysis: LinePlot) -> Markup:
     return join([line_plot(analysis), element("details", element("summary", "points"), listed)])
 
 
-def _curve(facts: Markup, plot: Markup, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Markup:
-    """A drawing, and the numbers behind it for those who want them."""
-    if not rows:
-        return facts
-    listed = _grid(heads, rows, numeric=[True] * len(heads))
-    return join([facts, plot, element("details", element("summary", "points"), listed)])
-
-
 def _table(analysis: TableResult) -> Markup:
     if not analysis.columns:
         return Markup("")
-    numeric = [
-        bool(analysis.rows) and all(_is_number(row[i]) or row[i] is None for row in analysis.rows)
-        for i in range(len(analysis.columns))
-    ]
-    rows = [[_cell(cell) for cell in row] for row in analysis.rows[:_ROWS]]
-    return join([_grid(analysis.columns, rows, numeric=numeric), _more(len(analysis.rows))])
-
-
-def _cell(cell: Any) -> str:
-    if cell is None:
-        return ""
-    if isinstance(cell, bool):
-        return "yes" if cell else "no"
-    return number(cell) if _is_number(cell) else shown_text(str(cell), _LONGEST)
-
-
-def _is_number(cell: Any) -> bool:
-    return isinstance(cell, int | float) and not isinstance(cell, bool)
+    rows = [[shown_text(cell_text(cell), _LONGEST) for cell in row] for row in analysis.rows[:_ROWS]]
+    return join([_grid(analysis.columns, rows, numeric=numeric_columns(analysis)), _more(len(analysis.rows))])
 
 
 def _aggregate(analysis: Aggregate) -> Markup:
@@ -296,11 +223,11 @@ def _aggregate(analysis: Aggregate) -> Markup:
     rows: list[Markup] = []
     found = aggregate_rows(data)
     for key, value in found[:_ROWS]:
-        if _is_number(value):
+        if is_number(value):
             shown = Markup(number(value))
         else:
             shown = lines(shown_text(value if isinstance(value, str) else json_text(plain(value)), _LONGEST))
-        tone = "number" if _is_number(value) else "text"
+        tone = "number" if is_number(value) else "text"
         rows.append(element("tr", element("th", key, scope="row"), element("td", shown, class_=tone)))
     return join([_scroller(element("table", element("tbody", *rows), class_="grid")), _more(len(found))])
 
@@ -324,7 +251,3 @@ def _scroller(wide: Markup) -> Markup:
 
 def _more(count: int) -> Markup:
     return element("p", f"… and {count - _ROWS:,} more", class_="note") if count > _ROWS else Markup("")
-
-
-def _classes(analysis: PrecisionRecall | RocCurve | CalibrationCurve) -> tuple[str, str]:
-    return f"{analysis.n_positive:,} positive", f"{analysis.n_negative:,} negative"

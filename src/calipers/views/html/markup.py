@@ -5,10 +5,13 @@ any. Text of others also passes through `visible`, so that control characters an
 instead of obeyed.
 """
 
+import base64
+import hashlib
 from collections.abc import Iterable
 from html import escape
+from importlib.resources import files
 
-from calipers.views.text import visible
+from calipers.views.text import fit, visible
 
 _VOID = frozenset({"circle", "line", "path", "polygon", "polyline", "rect"})
 """Elements without content, which SVG wants closed in their own tag."""
@@ -60,3 +63,44 @@ def _attribute(name: str, value: str | float | bool | None) -> str:
         return f" {name}"
     shown = f"{value:.6g}" if isinstance(value, float) else visible(str(value))
     return f' {name}="{escape(shown)}"'
+
+
+# ---------------------------------------------------------------------- whole pages
+
+
+_TITLE = 200
+
+
+def static_page(title: str, *content: Content, brand: str) -> str:
+    """The text of the file.
+
+    Args:
+        title: of the window; text of others may be in it.
+        content: of the page.
+        brand: what stands in the bar at the top.
+    """
+    style = files("calipers.views.html").joinpath("page", "report.css").read_text(encoding="utf-8")
+    style = style.replace("\r\n", "\n")
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    page = element(
+        "html",
+        element(
+            "head",
+            Markup('<meta charset="utf-8">'),
+            Markup(f'<meta http-equiv="Content-Security-Policy" content="{policy}">'),
+            Markup('<meta name="viewport" content="width=device-width, initial-scale=1">'),
+            Markup('<meta name="referrer" content="no-referrer">'),
+            Markup('<meta name="color-scheme" content="light dark">'),
+            Markup('<meta name="generator" content="Calipers">'),
+            element("title", fit(title, _TITLE)),
+            element("style", Markup(style)),
+        ),
+        element(
+            "body",
+            element("header", element("span", brand, class_="brand"), class_="bar"),
+            element("main", *content),
+        ),
+        lang="en",
+    )
+    return f"<!doctype html>\n{page}\n"

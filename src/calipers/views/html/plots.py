@@ -6,9 +6,11 @@ Colours and strokes come from the page's style sheet, by class. Each drawing say
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from calipers.report.analysis import CalibrationCurve
+from calipers.report.analysis import CalibrationCurve, LinePlot, PlotLine, PlotPoint, TreeNode, TreePlot
 from calipers.stats import Estimate
-from calipers.stats.number_text import confidence_text, mean_text, number, rate_text
+from calipers.stats.number_text import confidence_text, mean_text, number, percent, plural, rate_text
+from calipers.views.analysis_statement import span
+from calipers.views.text import fit
 
 from .markup import Markup, element, join
 
@@ -224,3 +226,246 @@ def _x(share: float) -> float:
 
 def _y(share: float) -> float:
     return _SQUARE - _BOTTOM - _SIDE * share
+
+
+# ---------------------------------------------------------------------- trees
+
+
+_COLUMN, _ROW = 200, 46
+_BEND = 44
+"""How much of a column an edge takes to reach another row."""
+_TREE_LEFT, _MARGIN = 24, 8
+_LABEL = 20
+"""Characters of a label; a column has room for no more."""
+_TOOLTIP = 300
+"""Characters of the words that appear beside the pointer."""
+
+
+def tree_plot(
+    analysis: TreePlot, *, heading: str = "", footer: str = "", style: Markup | None = None
+) -> Markup:
+    """The tree. Colours come from the page's style sheet, or from one that the picture brings along.
+
+    Args:
+        analysis: the tree.
+        heading: a line above it.
+        footer: a line below it.
+        style: the style sheet of a picture that stands alone.
+    """
+    top = _MARGIN + (22 if heading else 0)
+    rows = _tree_rows(analysis.nodes)
+    spots = [(0, rows[0]), *((node.depth, row) for node, row in zip(analysis.nodes, rows[1:], strict=True))]
+    points = [(_TREE_LEFT + _COLUMN * depth, top + _ROW * (row + 0.5)) for depth, row in spots]
+    foot = [footer] if footer else []
+    foot += [f"{plural(analysis.left_out, 'more turn')} not drawn"] if analysis.left_out else []
+    width = _TREE_LEFT + _COLUMN * (max(depth for depth, _ in spots) + 1)
+    height = top + _ROW * (max(rows) + 1) + (22 if foot else _MARGIN)
+    edges = [_edge(points[parent], points[child]) for child, parent in enumerate(_parents(analysis.nodes), 1)]
+    return element(
+        "svg",
+        element("title", _tree_words(analysis)),
+        *([] if style is None else [element("style", style)]),
+        *([element("text", fit(heading, 90), class_="name", x=_TREE_LEFT - 8, y=18)] if heading else []),
+        *edges,
+        element("circle", class_="unknown", cx=points[0][0], cy=points[0][1], r=4),
+        *(_dot(node, *point) for node, point in zip(analysis.nodes, points[1:], strict=True)),
+        *([element("text", fit(" · ".join(foot), 100), x=_TREE_LEFT - 8, y=height - 8)] if foot else []),
+        xmlns="http://www.w3.org/2000/svg",
+        class_="plot tree",
+        viewBox=f"0 0 {width:g} {height:g}",
+        width=width,
+        height=height,
+        role="img",
+    )
+
+
+def _parents(nodes: Sequence[TreeNode]) -> list[int]:
+    """The place of the node before each, where 0 is the root and the first node is 1."""
+    above = [0]
+    found: list[int] = []
+    for place, node in enumerate(nodes, 1):
+        del above[node.depth :]
+        found.append(above[-1])
+        above.append(place)
+    return found
+
+
+def _tree_rows(nodes: Sequence[TreeNode]) -> list[float]:
+    """The row of the root and of each node: beside the middle of those that follow it."""
+    children: list[list[int]] = [[] for _ in range(len(nodes) + 1)]
+    for child, parent in enumerate(_parents(nodes), 1):
+        children[parent].append(child)
+    rows = [0.0] * len(children)
+    leaves = 0
+    for place, followers in enumerate(children):
+        if not followers:
+            rows[place] = float(leaves)
+            leaves += 1
+    for place in range(len(children) - 1, -1, -1):
+        if children[place]:
+            rows[place] = (rows[children[place][0]] + rows[children[place][-1]]) / 2
+    return rows
+
+
+def _edge(start: tuple[float, float], end: tuple[float, float]) -> Markup:
+    """Straight on below the label of a step, and then over to the next one."""
+    (x, y), (to_x, to_y) = start, end
+    turn, middle = to_x - _BEND, to_x - _BEND / 2
+    path = f"M{x:g} {y:g} H{turn:g} C{middle:g} {y:g} {middle:g} {to_y:g} {to_x:g} {to_y:g}"
+    return element("path", class_="edge", d=path)
+
+
+def _dot(node: TreeNode, x: float, y: float) -> Markup:
+    """One step: its dot and label, what came of it below, and all of it beside the pointer."""
+    said = " → ".join(fit(text, _TOOLTIP) for text in (node.text, node.answer) if text)
+    return element(
+        "g",
+        element("title", f"{node.depth} {node.outcome}: {said}"),
+        element("circle", class_=node.tone, cx=x, cy=y, r=7),
+        element("text", fit(node.label, _LABEL), class_="name", x=x + 11, y=y - 4),
+        element("text", fit(node.outcome, _LABEL), x=x + 11, y=y + 12),
+    )
+
+
+def _tree_words(analysis: TreePlot) -> str:
+    total = len(analysis.nodes) + analysis.left_out
+    bad = sum(node.tone == "bad" for node in analysis.nodes)
+    return f"A tree of {plural(total, 'turn')}; {bad} of the {len(analysis.nodes)} drawn went wrong"
+
+
+# ---------------------------------------------------------------------- lines
+
+
+_FRAME_WIDTH, _FRAME_HEIGHT = 380, 220
+_FRAME_LEFT, _FRAME_RIGHT, _FRAME_TOP, _FRAME_BOTTOM = 52, 10, 8, 34
+_LEGEND = 14
+"""Height of a line of the legend."""
+_LINES = 4
+"""Lines that can be told apart; further ones are listed with the points."""
+_TICKS = 12
+"""Places along x that have room for their number."""
+
+
+def line_plot(analysis: LinePlot) -> Markup:
+    """The lines in one frame, each in its own stroke, with a legend where there are several."""
+    lines = [line for line in analysis.lines if line.points][:_LINES]
+    places = sorted({point.x for line in lines for point in line.points})
+    across = Scale(places[0], places[-1], _FRAME_WIDTH - _FRAME_LEFT - _FRAME_RIGHT, margin=8)
+    up = Scale(*span(analysis), _FRAME_HEIGHT - _FRAME_TOP - _FRAME_BOTTOM, margin=0 if analysis.rates else 6)
+    frame = _LineFrame(across, up)
+    marks = frame.axes(analysis, places)
+    for index, line in enumerate(lines):
+        points = _corners(line.points) if analysis.stepped else line.points
+        marks += frame.line(points, index)
+        marks += [] if analysis.stepped else [frame.dot(point) for point in line.points]
+    if len(lines) > 1:
+        marks += [mark for index, line in enumerate(lines) for mark in _legend(line.name, index)]
+    height = _FRAME_HEIGHT + (_LEGEND * len(lines) + 6 if len(lines) > 1 else 0)
+    return element(
+        "svg",
+        *marks,
+        class_="plot",
+        viewBox=f"0 0 {_FRAME_WIDTH} {height}",
+        width=_FRAME_WIDTH,
+        height=height,
+        role="img",
+        aria_label=_lines_words(analysis, lines),
+    )
+
+
+class _LineFrame:
+    """Places in the drawing."""
+
+    def __init__(self, across: Scale, up: Scale) -> None:
+        self.across = across
+        self.up = up
+
+    def x(self, value: float) -> float:
+        return _FRAME_LEFT + self.across.at(value)
+
+    def y(self, value: float) -> float:
+        return _FRAME_HEIGHT - _FRAME_BOTTOM - self.up.at(value)
+
+    def dot(self, point: PlotPoint) -> Markup:
+        return element("circle", class_="dot", cx=self.x(point.x), cy=self.y(point.y), r=3)
+
+    def line(self, points: Sequence[PlotPoint], index: int) -> list[Markup]:
+        """The band, where there is one, and the line on it."""
+        known = [(self.x(point.x), point.interval) for point in points if point.interval is not None]
+        marks: list[Markup] = []
+        if len(known) > 1:
+            top = [(x, self.y(interval.high)) for x, interval in known]
+            bottom = [(x, self.y(interval.low)) for x, interval in reversed(known)]
+            marks.append(element("polygon", class_="band", points=_path([*top, *bottom])))
+        elif known:
+            ((x, only),) = known
+            marks.append(
+                element("line", class_="interval thin", x1=x, y1=self.y(only.high), x2=x, y2=self.y(only.low))
+            )
+        path = _path([(self.x(point.x), self.y(point.y)) for point in points])
+        return [*marks, element("polyline", class_=f"curve curve-{index}", points=path)]
+
+    def axes(self, analysis: LinePlot, places: Sequence[float]) -> list[Markup]:
+        left, right, bottom = _FRAME_LEFT, _FRAME_WIDTH - _FRAME_RIGHT, _FRAME_HEIGHT - _FRAME_BOTTOM
+        marks = [
+            element(
+                "rect", class_="frame", x=left, y=_FRAME_TOP, width=right - left, height=bottom - _FRAME_TOP
+            ),
+            element("text", analysis.x_label, class_="middle", x=(left + right) / 2, y=_FRAME_HEIGHT - 4),
+            element(
+                "text",
+                analysis.y_label,
+                class_="middle",
+                x=10,
+                y=(_FRAME_TOP + bottom) / 2,
+                transform=f"rotate(-90 10 {(_FRAME_TOP + bottom) / 2:g})",
+            ),
+        ]
+        write = percent if analysis.rates else number
+        for share in (0.0, 0.5, 1.0):
+            value = self.up.low * (1 - share) + self.up.high * share
+            y = self.y(value)
+            if 0 < share < 1:
+                marks.append(element("line", class_="grid", x1=left, y1=y, x2=right, y2=y))
+            marks.append(element("text", write(value), class_="end", x=left - 4, y=y + 3))
+        every = -(-len(places) // _TICKS)
+        return marks + [
+            element("text", number(place), class_="middle", x=self.x(place), y=bottom + 13)
+            for place in places[::every]
+        ]
+
+
+def _path(points: Sequence[tuple[float, float]]) -> str:
+    return " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+
+
+def _corners(points: Sequence[PlotPoint]) -> list[PlotPoint]:
+    """A staircase through the points: each level holds until the next point."""
+    stairs: list[PlotPoint] = []
+    for point in points:
+        if stairs:
+            before = stairs[-1]
+            stairs.append(PlotPoint(x=point.x, y=before.y, interval=before.interval))
+        stairs.append(point)
+    return stairs
+
+
+def _legend(name: str, index: int) -> list[Markup]:
+    y = _FRAME_HEIGHT + 8 + _LEGEND * index
+    return [
+        element("line", class_=f"curve curve-{index}", x1=_FRAME_LEFT, y1=y, x2=_FRAME_LEFT + 28, y2=y),
+        element("text", name[:80], x=_FRAME_LEFT + 34, y=y + 3),
+    ]
+
+
+def _lines_words(analysis: LinePlot, lines: Sequence[PlotLine]) -> str:
+    """What the drawing shows, for those who do not see it: both ends of every line."""
+    text = rate_text if analysis.rates else mean_text
+    parts: list[str] = []
+    for line in lines:
+        first, last = line.points[0], line.points[-1]
+        ends = [f"{' '.join(text(p.y, p.interval)).strip()} at {number(p.x)}" for p in (first, last)]
+        parts.append(f"{line.name}: {' to '.join(ends if len(line.points) > 1 else ends[:1])}")
+    left_out = len([line for line in analysis.lines if line.points]) - len(lines)
+    parts += [f"{plural(left_out, 'further line')} not drawn"] if left_out else []
+    return f"{analysis.y_label} over {analysis.x_label}; {'; '.join(parts)}"

@@ -2,8 +2,8 @@
 
 import pytest
 
-from calipers.pytest_plugin.evaluating import may_assert
-from calipers.pytest_plugin.gating import share_of
+from calipers.pytest_plugin.evaluate_fixtures import may_assert
+from calipers.pytest_plugin.gate_fixture import share_of
 from calipers.stores import open_store
 
 UNSTEADY = """

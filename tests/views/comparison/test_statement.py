@@ -2,7 +2,7 @@ import pytest
 
 from calipers.comparison import LabelChange, LabelMove
 from calipers.stats import Estimate, Interval
-from calipers.views.comparison.words import (
+from calipers.views.comparison.statement import (
     difference_text,
     label_text,
     lost_text,

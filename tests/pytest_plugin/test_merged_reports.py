@@ -2,7 +2,7 @@ import pytest
 
 from calipers import Case, Dataset
 from calipers.evaluators import EqualsExpected
-from calipers.pytest_plugin.merging import Run, read_runs, report_of_all, report_of_test, runs_by_test
+from calipers.pytest_plugin.merged_reports import Run, read_runs, report_of_all, report_of_test, runs_by_test
 from calipers.report import Incomplete
 from calipers.testing import ScriptedTask
 

@@ -125,7 +125,7 @@ def test_mistake(case, evaluate_case, evaluate):
     done = folder.pytest("-q")
     assert done.counts == {"passed": 5, "failed": 3}, done.out
     assert "evaluate_case = <evaluate_case(task) for 'Peru'>" in done.out
-    assert "max_concurrency must be a whole number from 1, got 0" in done.out
+    assert "max_concurrency must be a whole number from 1, or None, got 0" in done.out
     assert "src/calipers" not in done.out, "the mistake is in the call"
     assert "test_it.py::test_report\nPassed 2 of 6 attempts at 3 cases" in done.section, "evaluated once"
     assert "test_it.py::test_record (right)\nPassed 3 of 3 cases" in done.section

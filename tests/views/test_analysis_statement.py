@@ -2,7 +2,7 @@
 
 import pytest
 
-from calipers.views.aggregate import aggregate_rows
+from calipers.views.analysis_statement import aggregate_rows
 
 
 @pytest.mark.parametrize(

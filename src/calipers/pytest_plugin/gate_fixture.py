@@ -31,9 +31,9 @@ from calipers.files.project import find_project
 from calipers.gate.gate import judge_run
 from calipers.gate.policy import Policy, Rules
 from calipers.gate.verdict import Finding, Verdict
-from calipers.pytest_plugin.evaluating import Evaluate
+from calipers.pytest_plugin.evaluate_fixtures import Evaluate
 from calipers.pytest_plugin.session import Session
-from calipers.pytest_plugin.storing import SESSION_NAME, not_passed, note_outcome
+from calipers.pytest_plugin.session_report import SESSION_NAME, not_passed, note_outcome
 from calipers.report.report import Incomplete, Report
 from calipers.run.dataset import Dataset, EvaluateOptions
 from calipers.run.task import TaskLike
