@@ -233,7 +233,10 @@ def test_it(): ...
     )
     done = folder.pytest("-q")
     assert done.counts == {"failed": 3}
-    assert done.out.count("InvalidOptionError: max_concurrency must be a whole number from 1, or None, got 0") >= 3
+    assert (
+        done.out.count("InvalidOptionError: max_concurrency must be a whole number from 1, or None, got 0")
+        >= 3
+    )
     folder.write(
         "test_it.py",
         """

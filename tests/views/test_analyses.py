@@ -303,9 +303,7 @@ def tree_plot_text(*nodes, width=80, encoding="utf-8", **fields):
 
 
 def test_only_branches_are_indented():
-    assert tree_plot_text(
-        node(1), node(2, "bad", answer="no"), node(2), node(3, "unknown"), left_out=2
-    ) == [
+    assert tree_plot_text(node(1), node(2, "bad", answer="no"), node(2), node(3, "unknown"), left_out=2) == [
         "○ 1 good  t1",
         "├─ ● 2 bad  t2 → no",
         "└─ ○ 2 good  t2",
