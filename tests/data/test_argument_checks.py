@@ -17,6 +17,7 @@ from calipers.data.argument_checks import (
     check_text,
     check_texts,
     check_whole_number,
+    did_you_mean,
     is_number,
     is_whole_number,
 )
@@ -122,3 +123,8 @@ def test_a_bool_is_no_number() -> None:
     assert is_whole_number(1)
     assert not is_whole_number(True)
     assert not is_whole_number(0, at_least=1)
+
+
+def test_a_near_name_is_suggested_and_a_far_one_is_not():
+    assert did_you_mean("Contain", ["Contains", "Equals"]) == " (did you mean 'Contains'?)"
+    assert did_you_mean("xyz", ["Contains", "Equals"]) == ""

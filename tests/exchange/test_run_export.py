@@ -12,7 +12,7 @@ from calipers import Case, Dataset
 from calipers.errors import InvalidOptionError, StoreError
 from calipers.exchange import export_run
 from calipers.exchange.run_export import EXPORT_FORMATS, ExportTarget, parse_export
-from calipers.exchange.tables import TABLES
+from calipers.exchange.run_tables import TABLES
 from calipers.stores import SqliteStore
 
 

@@ -3,7 +3,7 @@ import pickle
 import pytest
 
 from calipers.errors import DatasetFileError
-from calipers.files.problem import Problem, Problems, in_words, shorten, show_path, suggest
+from calipers.files.problem import Problem, Problems, problems_text, shorten, show_path
 
 
 @pytest.mark.parametrize(
@@ -61,11 +61,6 @@ def test_a_message_cannot_break_its_line_or_command_a_terminal():
     assert problems.found[0].message == "first second \\x1b[31m"
 
 
-def test_a_near_name_is_suggested_and_a_far_one_is_not():
-    assert suggest("Contain", ["Contains", "Equals"]) == " (did you mean 'Contains'?)"
-    assert suggest("xyz", ["Contains", "Equals"]) == ""
-
-
 def test_problems_are_found_where_the_locator_says():
     problems = Problems("a.yaml")
     problems.locate = lambda steps, of_key: (len(steps), 1 if of_key else 2)
@@ -79,10 +74,10 @@ def test_problems_are_found_where_the_locator_says():
 
 def test_an_error_lists_every_problem_and_survives_pickling():
     problems = [Problem(file="a.yaml", message=f"problem {n}", line=n) for n in range(1, 6)]
-    error = pickle.loads(pickle.dumps(DatasetFileError(in_words(problems), problems)))
+    error = pickle.loads(pickle.dumps(DatasetFileError(problems_text(problems), problems)))
     assert error.problems == tuple(problems)
     assert str(error).splitlines() == ["5 problems in a.yaml:", *(f"  {problem}" for problem in problems)]
-    assert in_words(problems[:1]) == "a.yaml:1: problem 1"
+    assert problems_text(problems[:1]) == "a.yaml:1: problem 1"
 
 
 def test_a_null_in_a_file_is_called_null_and_none_in_python_none():

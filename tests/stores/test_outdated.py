@@ -58,17 +58,21 @@ def store():
         yield store
 
 
-def notes(store):
-    return [analysis.note for analysis in store.report(store.run("latest").id).analyses]
+def remarks(report):
+    return [analysis.remarks for analysis in report.analyses]
+
+
+def stored_remarks(store):
+    return remarks(store.report(store.run("latest").id))
 
 
 @pytest.mark.parametrize(
     ("change", "note"),
     [
-        ({"evaluators": [labels(2)], "replace": True}, "made before evaluator label was replaced"),
-        ({"drop": ["label"]}, "made before evaluator label was dropped"),
-        ({"evaluators": [other]}, "made before evaluator other was added"),
-        ({"evaluators": [labels(4), flaky]}, None),
+        ({"evaluators": [labels(2)], "replace": True}, ["made before evaluator label was replaced"]),
+        ({"drop": ["label"]}, ["made before evaluator label was dropped"]),
+        ({"evaluators": [other]}, ["made before evaluator other was added"]),
+        ({"evaluators": [labels(4), flaky]}, []),
     ],
     ids=["replaced", "dropped", "added", "the same"],
 )
@@ -76,7 +80,7 @@ def test_an_analysis_says_what_happened_to_evaluators_since(store, change, note)
     DATASET.evaluate_sync(task, store=store, progress=False)
     before = store.run("latest")
     report = score_again(store, **change)
-    assert [analysis.note for analysis in report.analyses] == notes(store) == [note]
+    assert remarks(report) == stored_remarks(store) == [note]
     after = store.run("latest")
     assert (after.status, after.ended_at) == (before.status, before.ended_at)
 
@@ -86,23 +90,23 @@ def test_an_analysis_says_that_what_had_failed_was_judged_again(store):
     DATASET.evaluate_sync(task, store=store, progress=False)
     flaky.down.clear()
     score_again(store, evaluators=[labels(4), flaky])
-    assert notes(store) == ["made before evaluator flaky judged again"]
+    assert stored_remarks(store) == [["made before evaluator flaky judged again"]]
 
 
 def test_each_evaluator_is_named_once_and_the_note_there_was_stays(store):
     report = DATASET.evaluate_sync(task, progress=False)
     report.analyses = [ScalarResult(title="all", value=1.0, note="of six"), Aggregate(title="label", data={})]
     run = store.add_report(report).id
-    for what in ("was replaced", "was dropped"):
-        outdate(store, run, ["label"], what)
-    assert notes(store) == ["made before evaluator label was replaced; of six"]
+    for change in ("replaced", "dropped"):
+        outdate(store, run, ["label"], change)
+    assert stored_remarks(store) == [["of six", "made before evaluator label was replaced"]]
 
 
 def test_what_a_rollout_metric_combined_goes_with_its_evaluator_alone(store):
     report = DATASET.evaluate_sync(task, progress=False)
     report.analyses = [Aggregate(title="label", data={})]
     run = store.add_report(report).id
-    outdate(store, run, ["flaky"], "was replaced")
-    assert notes(store) == [None]
-    outdate(store, run, ["label"], "was replaced")
-    assert notes(store) == []
+    outdate(store, run, ["flaky"], "replaced")
+    assert stored_remarks(store) == [[]]
+    outdate(store, run, ["label"], "replaced")
+    assert stored_remarks(store) == []

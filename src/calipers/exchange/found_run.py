@@ -10,8 +10,8 @@ import msgspec
 from calipers.errors import ReportFormatError
 from calipers.report.report import Report
 from calipers.stores.packing import Record
-from calipers.stores.records import StoredAttempt, StoredCell
 from calipers.stores.run_info import RunInfo
+from calipers.stores.stored_attempt import StoredAttempt, StoredCell
 
 
 class FoundAttempt(NamedTuple):

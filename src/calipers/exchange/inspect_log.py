@@ -46,7 +46,7 @@ from calipers.stores.packing import Record
 from calipers.stores.run_info import GitState, RunInfo, Status
 
 from .found_run import FoundAttempt, FoundRun, damaged, is_no_score, is_time, read_document
-from .tables import load_arrow
+from .run_tables import load_arrow
 
 _KEPT: Final = "inspect_ai"
 _STATUS: Final[dict[str, Status]] = {"success": "finished", "error": "failed"}

@@ -2,9 +2,9 @@
 
 | format | what it is for |
 |---|---|
-| `parquet` | data frames and databases: a table with typed columns, see `tables` |
+| `parquet` | data frames and databases: a table with typed columns, see `run_tables` |
 | `csv` | spreadsheets: the same table as text, in which no cell is a formula |
-| `jsonl` | everything that is known of a run, so that `import_run` gives the same run again; see `lines` |
+| `jsonl` | everything that is known of a run, so that `import_run` gives the same run again; see `run_jsonl` |
 
 Attempts are read from the store as they are written, so the memory needed does not grow with the run. A file appears whole
 or not at all.
@@ -26,8 +26,8 @@ from calipers.stores.store_url import open_store
 from calipers.views.csv_file import table_lines
 from calipers.views.formats import write_chunks
 
-from .lines import run_lines
-from .tables import ATTEMPTS, TABLES, Row, Table, parquet_chunks
+from .run_jsonl import run_lines
+from .run_tables import ATTEMPTS, TABLES, Row, Table, parquet_chunks
 
 ExportFormat: TypeAlias = Literal["parquet", "jsonl", "csv"]
 """What a run can be exported as."""

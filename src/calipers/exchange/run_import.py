@@ -26,17 +26,17 @@ from calipers.errors import ReportFormatError, StoreError
 from calipers.report.report import Incomplete, Report
 from calipers.stores.evaluator_slots import EvaluatorSlots, scored_places
 from calipers.stores.packing import Record, pack, unpack
-from calipers.stores.records import StoredAttempt, StoredCell
 from calipers.stores.run_info import RunInfo
-from calipers.stores.run_report import Census, check_whole
+from calipers.stores.run_report import EvaluatorsInRecords, check_whole
 from calipers.stores.store import Store
 from calipers.stores.store_url import open_store
+from calipers.stores.stored_attempt import StoredAttempt, StoredCell
 from calipers.views.jsonl import is_jsonl, record_line
 
 from .found_run import FoundRun, read_document
 from .inspect_log import is_inspect_log, read_archive, read_log
-from .lines import read_lines
 from .pydantic_evals import is_pydantic_evals, read_pydantic_evals
+from .run_jsonl import read_lines
 
 _MOST_ATTEMPTS = 1000
 _MOST_TEXT = 1 << 24
@@ -110,7 +110,7 @@ def _unknown(path: Path, begin: bytes) -> ReportFormatError:
 
 
 def _import(found: FoundRun, store: Store) -> ImportedRun:
-    census = Census()
+    in_records = EvaluatorsInRecords()
     digest = hashlib.sha256(
         msgspec.json.encode([found.info.name, found.info.dataset_name, found.info.metadata])
     )
@@ -119,11 +119,11 @@ def _import(found: FoundRun, store: Store) -> ImportedRun:
         count += 1
         digest.update(record_line(record))
         if stored is None:
-            census.of(record)
+            in_records.of(record)
     info = msgspec.structs.replace(
         found.info,
         id=found.info.id or f"{_moment(found.info.started_at)}-{digest.hexdigest()[:12]}",
-        evaluators=found.info.evaluators or census.evaluators(),
+        evaluators=found.info.evaluators or in_records.evaluators(),
         total=found.info.total if found.info.id else found.info.total or count,
     )
     if found.report.incomplete is None and not found.info.id and count != info.total:
@@ -143,15 +143,15 @@ def _import(found: FoundRun, store: Store) -> ImportedRun:
                 f"first with `calipers prune --run {info.id} --yes`"
             )
         return ImportedRun(there, found.kind, False, tuple(found.notes))
-    run = _store(found, info, store, census)
+    run = _store(found, info, store, in_records)
     return ImportedRun(run, found.kind, True, tuple(found.notes))
 
 
-def _store(found: FoundRun, info: RunInfo, store: Store, census: Census) -> RunInfo:
+def _store(found: FoundRun, info: RunInfo, store: Store, in_records: EvaluatorsInRecords) -> RunInfo:
     """Store all of a run, or nothing of it."""
     begun = store.begin_run(info)
     try:
-        for batch in _batches(_packed(found, begun, census)):
+        for batch in _batches(_packed(found, begun, in_records)):
             store.append(
                 begun.id, [attempt for attempt, _ in batch], [cell for _, cells in batch for cell in cells]
             )
@@ -165,11 +165,11 @@ def _store(found: FoundRun, info: RunInfo, store: Store, census: Census) -> RunI
 
 
 def _packed(
-    found: FoundRun, run: RunInfo, census: Census
+    found: FoundRun, run: RunInfo, in_records: EvaluatorsInRecords
 ) -> Iterator[tuple[StoredAttempt, list[StoredCell]]]:
     for position, (record, stored) in enumerate(found.attempts()):
         if stored is None:
-            slots = EvaluatorSlots(run.evaluators, census.of(record))
+            slots = EvaluatorSlots(run.evaluators, in_records.of(record))
             yield pack(record, position, slots, repeat=_repeat(record))
         else:
             yield stored

@@ -6,13 +6,14 @@ says the same as leaving them out. A key that no case has is a problem, not a re
 
 from typing import Any
 
+from calipers.data.argument_checks import did_you_mean
 from calipers.data.case import Case, is_timeout
 from calipers.data.trace import ToolCall
 from calipers.data.user_turn import UserTurn
 from calipers.errors import InvalidOptionError, InvalidTraceError
 
 from .catalog import Catalog, write_evaluator
-from .problem import Problems, Steps, shorten, suggest
+from .problem import Problems, Steps, shorten
 from .value_type import CaseTypes, ValueType, check_plain, same
 
 KEYS = (
@@ -126,7 +127,7 @@ def read_calls(data: Any, steps: Steps, problems: Problems) -> list[ToolCall]:
     found: list[ToolCall] = []
     for index, call in enumerate(data):
         try:
-            found.append(read_call(call))
+            found.append(call if isinstance(call, ToolCall) else read_call(call))
         except (InvalidTraceError, InvalidOptionError) as error:
             problems.add((*steps, index), str(error))
     return found
@@ -153,7 +154,7 @@ def check_keys(data: dict[Any, Any], known: tuple[str, ...], steps: Steps, probl
     """Add the keys that nobody knows to the problems."""
     for key in data:
         if key not in known:
-            hint = suggest(str(key), known) or f"; known are {', '.join(known)}"
+            hint = did_you_mean(str(key), known) or f"; known are {', '.join(known)}"
             problems.add((*steps, key), f"unknown key {shorten(key)}{hint}", of_key=True)
 
 

@@ -19,13 +19,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from calipers.data.argument_checks import did_you_mean
 from calipers.data.case import Case, is_timeout
 from calipers.errors import InvalidOptionError
 
 from .case_data import CaseReader, read_calls, written_calls
 from .catalog import Catalog
 from .json_reader import parse_json
-from .problem import ABSENT, Problems, Steps, shorten, suggest
+from .problem import ABSENT, Problems, Steps, shorten
 from .value_type import CaseTypes, ValueType, same
 
 FIELDS = (
@@ -191,7 +192,7 @@ def _by_name(header: Sequence[str], problems: Problems) -> list[_Place]:
                     (column,), f"there is a column {column!r} and one that begins with '{column}.': keep one"
                 )
         elif not (dot and field in _VALUES):
-            hint = suggest(column, FIELDS) or f"; known are {', '.join(FIELDS)}"
+            hint = did_you_mean(column, FIELDS) or f"; known are {', '.join(FIELDS)}"
             problems.add(
                 (column,), f"unknown column {column!r}{hint}. columns={{...}} says what other columns hold"
             )
@@ -208,7 +209,7 @@ def _as_told(header: Sequence[str], columns: Mapping[str, Source], problems: Pro
     def index_of(column: str) -> int:
         if column in header:
             return list(header).index(column)
-        hint = suggest(column, header) or f"; there are {', '.join(map(repr, header))}"
+        hint = did_you_mean(column, header) or f"; there are {', '.join(map(repr, header))}"
         problems.add((), f"there is no column {column!r}{hint}")
         return -1
 
@@ -216,7 +217,7 @@ def _as_told(header: Sequence[str], columns: Mapping[str, Source], problems: Pro
     for field, source in columns.items():
         if field not in FIELDS:
             raise InvalidOptionError(
-                f"columns says where {', '.join(FIELDS)} are, got {field!r}{suggest(str(field), FIELDS)}"
+                f"columns says where {', '.join(FIELDS)} are, got {field!r}{did_you_mean(str(field), FIELDS)}"
             )
         if isinstance(source, JSONColumn):
             places.append(_Place(field, index_of(source.name), is_json=True))

@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from calipers import agents, evaluators
+from calipers.data.argument_checks import did_you_mean
 from calipers.data.evaluator import Evaluator, changed_fields
 from calipers.data.evaluator_styles import _Adapter, _arguments, as_evaluator
 from calipers.errors import InvalidOptionError
@@ -32,7 +33,7 @@ from .named_objects import (
     read_nested,
     read_spec,
 )
-from .problem import Problems, Steps, shorten, suggest
+from .problem import Problems, Steps, first_line_of, shorten
 from .value_type import check_plain
 
 LATER = {"RolloutCurves": "calipers.rollouts", "TargetHeld": "calipers.rollouts"}
@@ -77,7 +78,7 @@ class Catalog:
             made = _make(kind, arguments)
             (as_report_evaluator if of_report else as_evaluator)(made)
         except Exception as error:  # whatever a constructor checks
-            problems.add(at, str(error).partition("\n")[0] or type(error).__name__)
+            problems.add(at, first_line_of(error))
             return None
         return made
 
@@ -93,7 +94,7 @@ class Catalog:
         if name in LATER:
             return _later(name)
         known = [*self._given, *(each.__name__ for each in built_in_types())]
-        hint = suggest(name, known) or "; your own, and those of plugins, go into evaluator_types=[...]"
+        hint = did_you_mean(name, known) or "; your own, and those of plugins, go into evaluator_types=[...]"
         problems.add(steps, f"no evaluator is called {shorten(name)}{hint}")
         return None
 

@@ -14,7 +14,7 @@ from calipers.data.case import Case
 from .case_data import CaseReader
 from .case_table import RowReader, Source
 from .lazy_cases import Found, LazyCases, Rejected
-from .problem import Problems, about_encoding
+from .problem import Problems, not_utf8
 
 _OTHER_DELIMITERS = ";\t|"
 _LONGEST_CELL = 1 << 30
@@ -108,7 +108,7 @@ def _check_text(cells: Sequence[str], header: Sequence[str], what: str, problems
             at = len(cell[: error.start].encode())
             steps = () if cells is header else (column,)
             where = f"after {cell[: error.start][-20:]!r}" if at else "at its beginning"
-            problems.add(steps, about_encoding(what, raw, at, where))
+            problems.add(steps, not_utf8(what, raw, at, where))
             return False
     return True
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
-from calipers.errors import CalipersError, InvalidOptionError
+from calipers.errors import CalipersError, DatasetFileError, InvalidOptionError
 
 from .case_data import CaseReader, check_keys, name_in
 from .case_table import Source
@@ -18,7 +18,7 @@ from .json_reader import parse_json
 from .jsonl_file import JSONLines
 from .lazy_cases import LazyCases
 from .parquet_file import ParquetFile
-from .problem import ABSENT, Problems, about_encoding
+from .problem import ABSENT, Problems, not_utf8, problems_text
 
 Format: TypeAlias = Literal["yaml", "json", "jsonl", "csv", "parquet"]
 """The formats of dataset files."""
@@ -102,9 +102,7 @@ def read_data(path: Path, form: Format, problems: Problems) -> Any:
     except UnicodeDecodeError as error:
         before = error.object[: error.start]
         column = len(before[before.rfind(b"\n") + 1 :].decode()) + 1
-        problems.add_at(
-            before.count(b"\n") + 1, column, about_encoding("the file", error.object, error.start)
-        )
+        problems.add_at(before.count(b"\n") + 1, column, not_utf8("the file", error.object, error.start))
         return ABSENT
     return parse_data(text, form, problems)
 
@@ -224,3 +222,13 @@ def write_document(data: dict[str, Any], form: Format, schema: str | None) -> st
 
     first = "" if schema is None else f"# yaml-language-server: $schema={schema}\n"
     return first + dump_yaml(data)
+
+
+def raise_if_any(problems: Problems) -> None:
+    """Raise the problems found, all of them.
+
+    Raises:
+        DatasetFileError: there are some.
+    """
+    if problems.found:
+        raise DatasetFileError(problems_text(problems.found), problems.found)

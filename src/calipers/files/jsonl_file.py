@@ -16,7 +16,7 @@ from calipers.data.case import Case
 from .case_data import CaseReader, name_in
 from .json_reader import parse_json
 from .lazy_cases import Found, LazyCases, Rejected
-from .problem import ABSENT, Problems, about_encoding
+from .problem import ABSENT, Problems, not_utf8
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -140,7 +140,7 @@ class JSONLines(LazyCases):
             text = line.decode().rstrip("\r\n")
         except UnicodeDecodeError as error:
             column = len(line[: error.start].decode()) + 1
-            problems.add_at(number, column, about_encoding("the line", line, error.start))
+            problems.add_at(number, column, not_utf8("the line", line, error.start))
             return Rejected(problems.found)
         data = parse_json(text, problems)
         case = None if data is ABSENT else self._reader.read(data, (), problems)

@@ -16,7 +16,7 @@ from calipers.data.case import Case
 from calipers.errors import DatasetFileError
 from calipers.run.work import REMEMBERED_NAMES
 
-from .problem import Problem, Problems, in_words, shorten
+from .problem import Problem, Problems, problems_text, shorten
 
 
 class Rejected(NamedTuple):
@@ -58,7 +58,7 @@ class LazyCases(ABC):
     def _error(self, problems: list[Problem]) -> DatasetFileError:
         # A report shows only the beginning, which must not be all folders.
         near = [msgspec.structs.replace(problem, file=self.path.name) for problem in problems]
-        return DatasetFileError(in_words(near), problems)
+        return DatasetFileError(problems_text(near), problems)
 
     def problems(self) -> Iterator[Problem]:
         """Everything that is wrong with the file, from a strict reading of all of it."""
@@ -93,18 +93,3 @@ class LazyCases(ABC):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({str(self.path)!r})"
-
-
-def file_error(problems: list[Problem]) -> DatasetFileError:
-    """The error that lists the problems."""
-    return DatasetFileError(in_words(problems), problems)
-
-
-def raise_if_any(problems: Problems) -> None:
-    """Raise the problems found, all of them.
-
-    Raises:
-        DatasetFileError: there are some.
-    """
-    if problems.found:
-        raise file_error(problems.found)

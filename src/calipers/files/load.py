@@ -20,10 +20,11 @@ from .dataset_document import (
     format_of,
     open_cases,
     parse_data,
+    raise_if_any,
     read_data,
     read_document,
 )
-from .lazy_cases import LazyCases, raise_if_any
+from .lazy_cases import LazyCases
 from .parquet_file import ParquetFile
 from .problem import Problem, Problems
 from .value_type import case_types, type_arguments

@@ -38,6 +38,7 @@ from typing import (
 )
 
 from calipers.agents import BaseEvaluator
+from calipers.data.argument_checks import did_you_mean
 from calipers.data.evaluator import Evaluator
 from calipers.data.evaluator_styles import _SOURCES as OF_ATTEMPTS
 from calipers.data.trace import Trace
@@ -45,7 +46,7 @@ from calipers.data.trace_json import read_trace, trace_data
 from calipers.plugins.evaluator_factory import EvaluatorFactory
 from calipers.report.report_evaluator import _SOURCES as OF_REPORTS
 
-from .problem import Problems, Steps, suggest
+from .problem import Problems, Steps
 from .value_type import read_as_json
 
 if TYPE_CHECKING:
@@ -270,11 +271,11 @@ def _read_named(
             arguments[key] = read(parameter, value, (*steps, key), problems)
             continue
         unnamed = () if first is None or first.name in given else first.keys
-        hint = suggest(key, [*parameters, *unnamed]) or f"; it takes {', '.join(parameters) or 'none'}"
-        if parameters and hint.startswith(";") and not given.keys() & parameters.keys():
-            hint += (
-                f" (a mapping as a value needs its parameter's name: {{{next(iter(parameters))}: {{...}}}})"
-            )
+        hint = did_you_mean(key, [*parameters, *unnamed])
+        if not hint:
+            hint = f"; it takes {', '.join(parameters) or 'none'}"
+            if first is not None and not given.keys() & parameters.keys():
+                hint += f" (a mapping as a value needs its parameter's name: {{{first.name}: {{...}}}})"
         problems.add((*steps, key), f"no parameter is called {key!r}{hint}", of_key=True)
     missing = [
         name

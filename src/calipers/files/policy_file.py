@@ -14,8 +14,7 @@ from calipers.errors import InvalidOptionError
 from calipers.gate.policy import LIMITS, NOT_OF_A_PASS_RATE, Growth, HumanAgreement, Policy, Rules, wrong_with
 
 from .case_data import check_keys
-from .dataset_document import format_of, read_data
-from .lazy_cases import raise_if_any
+from .dataset_document import format_of, raise_if_any, read_data
 from .problem import ABSENT, Problems, Steps
 
 _Part = TypeVar("_Part", bound=msgspec.Struct)

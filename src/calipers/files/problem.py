@@ -4,9 +4,8 @@ Lines, columns and rows count from 1, as editors do. A path inside the document 
 `cases[3].inputs` is the inputs of the fourth case.
 """
 
-import difflib
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
 import msgspec
@@ -120,18 +119,17 @@ def _one_line(text: str) -> str:
     return "".join(c if c.isprintable() else " " if c == "\n" else f"\\x{ord(c):02x}" for c in text)
 
 
-def about_encoding(what: str, raw: bytes, at: int, where: str = "here") -> str:
+def first_line_of(error: Exception) -> str:
+    """The first line of an error from code that is not ours; without one, the type of the error."""
+    return str(error).partition("\n")[0] or type(error).__name__
+
+
+def not_utf8(what: str, raw: bytes, at: int, where: str = "here") -> str:
     """Says which byte is no UTF-8, and the way out."""
     return f"{what} is not UTF-8: it has the byte 0x{raw[at]:02x} {where}; save the file as UTF-8"
 
 
-def suggest(name: str, known: Iterable[str]) -> str:
-    """` (did you mean 'x'?)` if a known name is near, else nothing."""
-    close = difflib.get_close_matches(name, list(known), n=1)
-    return f" (did you mean {close[0]!r}?)" if close else ""
-
-
-def in_words(problems: list[Problem]) -> str:
+def problems_text(problems: list[Problem]) -> str:
     """All problems as one message."""
     if len(problems) == 1:
         return str(problems[0])

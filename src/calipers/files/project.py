@@ -18,9 +18,10 @@ from typing import Any, Final
 
 import msgspec
 
+from calipers.data.argument_checks import did_you_mean
 from calipers.errors import SettingsError
 
-from .problem import Problems, Steps, about_encoding, in_words, suggest
+from .problem import Problems, Steps, not_utf8, problems_text
 
 OWN_FILE: Final = "calipers.toml"
 SHARED_FILE: Final = "pyproject.toml"
@@ -97,7 +98,7 @@ def _unreadable(file: Path, error: OSError) -> SettingsError:
         why = f"the file cannot be read: {error.strerror}"
     problems = Problems(_from_here(file))
     problems.add((), why)
-    return SettingsError(in_words(problems.found), problems.found)
+    return SettingsError(problems_text(problems.found), problems.found)
 
 
 def _read(file: Path, raw: bytes) -> Project | None:
@@ -109,7 +110,7 @@ def _read(file: Path, raw: bytes) -> Project | None:
         data: Any = tomllib.loads(text)
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
-        problems.add_at(line, 1, about_encoding("the file", error.object, error.start))
+        problems.add_at(line, 1, not_utf8("the file", error.object, error.start))
     except tomllib.TOMLDecodeError as error:
         place = re.search(r" \(at line (\d+), column (\d+)\)$", str(error))
         line, column = (int(place[1]), int(place[2])) if place else (1, 1)
@@ -123,7 +124,7 @@ def _read(file: Path, raw: bytes) -> Project | None:
         settings = _checked(data, problems)
         if not problems.found:
             return _made(file, settings)
-    raise SettingsError(in_words(problems.found), problems.found)
+    raise SettingsError(problems_text(problems.found), problems.found)
 
 
 def _made(file: Path, settings: dict[str, Any]) -> Project:
@@ -214,7 +215,7 @@ def _checked(data: Any, problems: Problems) -> dict[str, Any]:
 def _check(data: dict[str, Any], rules: Mapping[str, _Rule], at: Steps, problems: Problems) -> None:
     for key, value in data.items():
         if key not in rules:
-            near = suggest(key.replace("-", "_"), rules) or f"; there are {', '.join(rules)}"
+            near = did_you_mean(key.replace("-", "_"), rules) or f"; there are {', '.join(rules)}"
             problems.add((*at, key), f"unknown setting{near}")
         elif not rules[key][0](value):
             problems.add((*at, key), rules[key][1], value)

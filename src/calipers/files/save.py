@@ -22,9 +22,8 @@ from .case_data import write_case
 from .case_table import Table, arrow_columns, text_rows
 from .catalog import Kind, kinds_of, write_evaluator
 from .csv_file import write_csv
-from .dataset_document import DOCUMENTS, Format, format_of, write_document
+from .dataset_document import DOCUMENTS, Format, format_of, raise_if_any, write_document
 from .jsonl_file import encode_line
-from .lazy_cases import raise_if_any
 from .parquet_file import parquet_bytes
 from .problem import Problems
 from .schema import dataset_schema

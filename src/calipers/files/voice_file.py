@@ -34,6 +34,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from calipers.data.argument_checks import did_you_mean
 from calipers.data.case import Case
 from calipers.data.trace import ToolCall
 from calipers.errors import DatasetFileError, InvalidAudioError, InvalidOptionError
@@ -51,7 +52,7 @@ from calipers.voice.protocols import Agent, Synthesizer, TextAgent
 from .case_data import CaseReader, check_keys
 from .catalog import Catalog
 from .dataset_document import DOCUMENTS, format_of, read_data
-from .problem import ABSENT, Problem, Problems, Steps, in_words, suggest
+from .problem import ABSENT, Problem, Problems, Steps, problems_text
 from .schema import Definitions, Named, dataset_schema, first_line, named_forms
 from .value_type import case_types
 from .voice_parts import AGENTS, PARSERS, SYNTHESIZERS, NamedParts, part_parameters
@@ -142,7 +143,7 @@ def load_voice_file(
         Path(path), NamedParts(allow_modules), Catalog([*EVALUATORS, *evaluator_types], allow_modules)
     )
     if problems or found is None:
-        raise DatasetFileError(in_words(problems), problems)
+        raise DatasetFileError(problems_text(problems), problems)
     return found
 
 
@@ -370,7 +371,11 @@ class _Reader:
             return None
         if not isinstance(spec, dict) or len(spec) != 1 or next(iter(spec)) not in KINDS:
             kinds = ", ".join(sorted(KINDS))
-            hint = suggest(str(next(iter(spec))), KINDS) if isinstance(spec, dict) and len(spec) == 1 else ""
+            hint = (
+                did_you_mean(str(next(iter(spec))), KINDS)
+                if isinstance(spec, dict) and len(spec) == 1
+                else ""
+            )
             self.problems.add(
                 ("sweep",),
                 f"expected levels of one kind, as in {{noise: [20, 10, 0]}}{hint}; kinds are {kinds}",

@@ -18,6 +18,7 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
+from calipers.data.argument_checks import did_you_mean
 from calipers.data.redaction import without
 from calipers.errors import MissingExtraError
 from calipers.models.request_redaction import secrets_of
@@ -25,7 +26,7 @@ from calipers.voice.function_agent import FunctionAgent
 from calipers.voice.protocols import Agent, ResponseParser, Synthesizer, TextAgent
 
 from .named_objects import Parameter, import_allowed, parameters_of, read_arguments, read_spec
-from .problem import Problems, Steps, shorten, suggest
+from .problem import Problems, Steps, first_line_of, shorten
 
 AGENTS: Mapping[str, str] = {
     "offline": "calipers.voice.demo:OfflineAgent",
@@ -133,8 +134,7 @@ class NamedParts:
         except MissingExtraError:
             raise  # nothing is wrong with the file
         except Exception as error:  # whatever a constructor checks
-            message = str(error).partition("\n")[0] or type(error).__name__
-            problems.add(at, without(message, referred(given, environ=self.environ)))
+            problems.add(at, without(first_line_of(error), referred(given, environ=self.environ)))
             return None
 
     def _find(self, name: str, kinds: Mapping[str, str], what: str, steps: Steps, problems: Problems) -> Any:
@@ -143,7 +143,7 @@ class NamedParts:
             return getattr(import_module(module), attribute)
         if ":" in name:
             return import_allowed(name, self.allow_modules, steps, problems, what=f"{what}s")
-        hint = suggest(name, kinds) or f"; there are {', '.join(kinds)}, and your own as module:Name"
+        hint = did_you_mean(name, kinds) or f"; there are {', '.join(kinds)}, and your own as module:Name"
         problems.add(steps, f"no {what} is called {shorten(name)}{hint}")
         return None
 

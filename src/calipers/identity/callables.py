@@ -27,6 +27,10 @@ from .members import functions_of
 from .origin import home_of, is_library, is_ours, module_of, wrapped_by
 from .value_bytes import NoFormError, fields_of
 
+LIFECYCLE = "lifecycle "
+"""How the label of a part begins that is about the lifecycle."""
+PARAMETER = "parameter"
+"""How the label of a part begins that is a value of a parameter."""
 _TASK_VERSION = "declare a version: give the task an attribute `version`, such as task.version = '1'"
 
 _MOST_DECORATORS = 100
@@ -73,7 +77,7 @@ def with_hooks(task: AnyIdentity, lifecycle: Any, plugins: Any, libraries: Libra
         hooks = task_identity(lifecycle, libraries=libraries)
         if isinstance(hooks, Unknown):
             return Unknown(f"lifecycle: {hooks.reason.replace('the task', 'the lifecycle')}", parts)
-        parts |= {f"lifecycle {label}": text for label, text in hooks.parts.items()}
+        parts |= {f"{LIFECYCLE}{label}": text for label, text in hooks.parts.items()}
     some = plugins if isinstance(plugins, Iterable) else [plugins]
     for number, plugin in enumerate(each for each in some if _may_change_attempts(each)):
         walk = Walk(libraries)
@@ -219,11 +223,11 @@ def evaluator_identity(evaluator: Any, *, libraries: Libraries | None = None) ->
     declared = {} if version is None else {"version": str(version)}
     walk = Walk(libraries)
     try:
-        walk_callable(walk, origin, label="parameter", texts=True)
+        walk_callable(walk, origin, label=PARAMETER, texts=True)
         walk.finish()
     except (UnknowableError, NoFormError) as error:
         if declared:
-            known = named_parts(origin, label="parameter", texts=True)
+            known = named_parts(origin, label=PARAMETER, texts=True)
             return identity_of({**known, **declared}, reads_name=True)
         return Unknown(f"{error}; {_EVALUATOR_VERSION}", walk.parts)
     reads_name = bool(walk.attributes & {"name", "case"}) or _asks_for_name(one)

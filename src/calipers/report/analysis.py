@@ -26,6 +26,15 @@ Cell: TypeAlias = bool | int | float | str | None
 """What a table may hold."""
 
 
+EvaluatorChange: TypeAlias = Literal["added", "replaced", "dropped", "judged_again"]
+"""What happened to an evaluator when its run was scored again."""
+
+_CHANGES: dict[EvaluatorChange, str] = {
+    "added": "was added",
+    "replaced": "was replaced",
+    "dropped": "was dropped",
+    "judged_again": "judged again",
+}
 _COUNTED: Any = msgspec.UNSET
 """Instead of a number: it follows from the others."""
 
@@ -38,6 +47,8 @@ class _Titled(msgspec.Struct, kw_only=True, frozen=True, tag_field="type"):
     """What it is about, for a reader who meets it for the first time."""
     note: str | None = None
     """What a reader must know: what was left out, and why a number is `None`."""
+    outdated: dict[str, EvaluatorChange] = {}
+    """Evaluators of the run that changed after the analysis was made, by name."""
 
     @property
     def type(self) -> str:
@@ -46,8 +57,11 @@ class _Titled(msgspec.Struct, kw_only=True, frozen=True, tag_field="type"):
 
     @property
     def remarks(self) -> list[str]:
-        """The description and the note, as far as there are any, to be shown with it."""
-        return [remark for remark in (self.description, self.note) if remark]
+        """Description, note and later changes, as far as there are any, to be shown with it."""
+        changes = "; ".join(
+            f"made before evaluator {name} {_CHANGES[change]}" for name, change in self.outdated.items()
+        )
+        return [remark for remark in (self.description, self.note, changes) if remark]
 
 
 class ConfusionMatrix(_Titled, kw_only=True, frozen=True, tag="confusion_matrix"):

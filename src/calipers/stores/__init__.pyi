@@ -7,9 +7,6 @@ from calipers.stores.packing import pack as pack
 from calipers.stores.packing import pack_cells as pack_cells
 from calipers.stores.packing import unpack as unpack
 from calipers.stores.postgresql import PostgresqlStore as PostgresqlStore
-from calipers.stores.records import Known as Known
-from calipers.stores.records import StoredAttempt as StoredAttempt
-from calipers.stores.records import StoredCell as StoredCell
 from calipers.stores.redaction import hide_keys as hide_keys
 from calipers.stores.redaction import hide_matches as hide_matches
 from calipers.stores.rescoring import score_again as score_again
@@ -23,5 +20,8 @@ from calipers.stores.sqlite import SqliteStore as SqliteStore
 from calipers.stores.store import NameTakenError as NameTakenError
 from calipers.stores.store import Store as Store
 from calipers.stores.store_url import open_store as open_store
+from calipers.stores.stored_attempt import Known as Known
+from calipers.stores.stored_attempt import StoredAttempt as StoredAttempt
+from calipers.stores.stored_attempt import StoredCell as StoredCell
 from calipers.stores.writer import Pace as Pace
 from calipers.stores.writer import Writer as Writer

@@ -19,7 +19,7 @@ import msgspec
 
 from calipers.data.jsonable import plain
 
-from .records import FORMAT
+from .stored_attempt import FORMAT
 
 
 class AttemptNotes(msgspec.Struct, kw_only=True, omit_defaults=True, frozen=True):

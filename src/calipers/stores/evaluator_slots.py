@@ -159,7 +159,7 @@ class RunSlots:
         return self._shared if plan is self._shared_plan else self._placed(plan)
 
     def _placed(self, plan: "Plan") -> PlanSlots:
-        wanted = [self._stored(judge) for judge in plan.evaluators]
+        wanted = [self._stored(planned) for planned in plan.evaluators]
         named = [_known_by(evaluator) for evaluator in wanted]
         new = [evaluator for evaluator, name in zip(wanted, named, strict=True) if name not in self._places]
         if new:
@@ -173,7 +173,7 @@ class RunSlots:
         return PlanSlots(
             EvaluatorSlots(self.evaluators, places, shared=self._shared_places),
             dict(zip(places, plan.evaluators, strict=True)),
-            any(isinstance(judge.evaluator, RolloutEvaluator) for judge in plan.evaluators),
+            any(isinstance(planned.evaluator, RolloutEvaluator) for planned in plan.evaluators),
         )
 
 

@@ -7,14 +7,15 @@ import msgspec
 
 from calipers.data.record import ReportCase
 from calipers.errors import StoreError
+from calipers.identity.callables import LIFECYCLE
 from calipers.identity.fingerprint import differences
 
 from .attempt_notes import attempt_notes, cell_notes
 from .packing import evaluator_of, facts_of, setting_of, unpack
-from .records import StoredAttempt, StoredCell
 from .run_info import RunInfo, StoredEvaluator
 from .store import Store
 from .store_url import open_store
+from .stored_attempt import StoredAttempt, StoredCell
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -171,7 +172,7 @@ def _beside_content(
         changes.append(
             "an evaluator is new or changed, and the store has plain data of what the task returned"
         )
-    if not changes and any(label.startswith("lifecycle ") for label in _task_of(info).get("parts", {})):
+    if not changes and any(label.startswith(LIFECYCLE) for label in _task_of(info).get("parts", {})):
         changes.append(
             "an evaluator is new or changed, and the lifecycle prepares for it only in a new attempt"
         )
@@ -228,7 +229,7 @@ def _cell_reason(store: Store, info: RunInfo, attempt: StoredAttempt, cell: Stor
         return f"computed in this run{plain}; the attempt is new"
     if attempt.origin is None:
         return f"computed in this run{plain}; it was not asked to reuse anything"
-    found = _earlier_column(store, info, attempt, mine)
+    found = _earlier_evaluator(store, info, attempt, mine)
     if found is None:
         where = "an evaluator of that name" if mine.shared else "an evaluator of that name on this case"
         return f"computed in this run{plain}; no earlier run of this dataset has {where}"
@@ -256,7 +257,7 @@ def _looked(attempt: StoredAttempt, cell: StoredCell) -> str:
     return "it had failed, the case had another name, or this attempt had not been judged by it"
 
 
-def _earlier_column(
+def _earlier_evaluator(
     store: Store, info: RunInfo, attempt: StoredAttempt, mine: StoredEvaluator
 ) -> tuple[RunInfo, StoredEvaluator] | None:
     for earlier in _earlier_runs(store, info):

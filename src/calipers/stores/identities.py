@@ -42,7 +42,7 @@ _END = 8
 """Bytes of an attempt's key that stand for task, repeat and place among cases of the same content."""
 
 
-class Column(msgspec.Struct, frozen=True):
+class IdentifiedEvaluator(msgspec.Struct, frozen=True):
     """An evaluator of a run, as a store knows it."""
 
     stored: StoredEvaluator
@@ -55,7 +55,7 @@ class Column(msgspec.Struct, frozen=True):
         return self.stored.identity
 
 
-def column_key(identity: AnyIdentity, name: str) -> str | None:
+def evaluator_key(identity: AnyIdentity, name: str) -> str | None:
     """What the results of an evaluator are found by, under the name it has in a run; `None` if it is unknown."""
     if not isinstance(identity, Identity):
         return None
@@ -71,14 +71,14 @@ def setting_key(case: Case[Any, Any, Any], name: str) -> str:
         return ""
 
 
-class Columns:
-    """The columns of a run, looked up by their judges."""
+class EvaluatorIdentities:
+    """The identities of a run, looked up by their judges."""
 
     def __init__(self, plan: Plan, libraries: Libraries | None = None) -> None:
         self.libraries = libraries or Libraries()
         self._shared = {
-            id(judge): self._made(judge, evaluator_identity(_origin(judge), libraries=self.libraries))
-            for judge in plan.evaluators
+            id(planned): self._made(planned, evaluator_identity(_origin(planned), libraries=self.libraries))
+            for planned in plan.evaluators
         }
         self._shared_plan = plan
         self._known: dict[int, tuple[Any, AnyIdentity]] = {}
@@ -86,17 +86,17 @@ class Columns:
 
     @property
     def shared(self) -> tuple[StoredEvaluator, ...]:
-        """The evaluators that judge every attempt."""
-        return tuple(self._shared[id(judge)].stored for judge in self._shared_plan.evaluators)
+        """The evaluators that planned every attempt."""
+        return tuple(self._shared[id(planned)].stored for planned in self._shared_plan.evaluators)
 
-    def of(self, judge: PlannedEvaluator) -> Column:
-        """The column of a judge."""
-        found = self._shared.get(id(judge))
-        return self._made(judge, self._identity(_origin(judge)), shared=False) if found is None else found
+    def of(self, planned: PlannedEvaluator) -> IdentifiedEvaluator:
+        """The column of a planned."""
+        found = self._shared.get(id(planned))
+        return self._made(planned, self._identity(_origin(planned)), shared=False) if found is None else found
 
-    def before(self, plan: Plan, judge: PlannedEvaluator) -> str:
+    def before(self, plan: Plan, planned: PlannedEvaluator) -> str:
         """What stands for the evaluators that run before this one; empty if one of them cannot be known."""
-        keys = tuple(self.of(other).key for other in plan.evaluators[: plan.evaluators.index(judge)])
+        keys = tuple(self.of(other).key for other in plan.evaluators[: plan.evaluators.index(planned)])
         found = self._before.get(keys)
         if found is None:
             found = "" if None in keys else digest("\0".join(map(str, keys)).encode())
@@ -113,34 +113,36 @@ class Columns:
             self._known[id(origin)] = known
         return known[1]
 
-    def _made(self, judge: PlannedEvaluator, identity: AnyIdentity, *, shared: bool = True) -> Column:
+    def _made(
+        self, planned: PlannedEvaluator, identity: AnyIdentity, *, shared: bool = True
+    ) -> IdentifiedEvaluator:
         key, reads_name, unknown = None, True, None
         if isinstance(identity, Identity):
             reads_name = identity.reads_name
-            key = column_key(identity, judge.name)
+            key = evaluator_key(identity, planned.name)
         else:
             unknown = identity.reason
         stored = StoredEvaluator(
-            name=judge.name,
-            spec=plain_spec(judge.source),
-            version=judge.version,
+            name=planned.name,
+            spec=plain_spec(planned.source),
+            version=planned.version,
             identity=key,
             shared=shared,
             parts=identity.parts,
             unknown=unknown,
         )
-        return Column(stored, reads_name)
+        return IdentifiedEvaluator(stored, reads_name)
 
 
-def _origin(judge: PlannedEvaluator) -> Any:
-    return getattr(judge.evaluator, "origin", judge.evaluator)
+def _origin(planned: PlannedEvaluator) -> Any:
+    return getattr(planned.evaluator, "origin", planned.evaluator)
 
 
-class Keys:
+class WorkKeys:
     """Gives each piece of work the keys it is known by; read in the order of the dataset."""
 
     def __init__(self, task: AnyIdentity, libraries: Libraries | None = None, *, bounded: bool) -> None:
-        """Keys for a run.
+        """WorkKeys for a run.
 
         Args:
             task: its identity.

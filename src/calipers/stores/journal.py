@@ -45,7 +45,7 @@ from .attempt_notes import (
     with_notes,
 )
 from .evaluator_slots import EvaluatorSlots, PlanSlots, RunSlots, scored_places
-from .identities import Columns, Keys, setting_key
+from .identities import EvaluatorIdentities, WorkKeys, setting_key
 from .packing import (
     Facts,
     Record,
@@ -58,10 +58,9 @@ from .packing import (
     setting_of,
     unpack_cells,
 )
-from .records import FORMAT, StoredAttempt, StoredCell
 from .redaction import redacted_evaluator
 from .resumed_run import (
-    Done,
+    DoneAttempts,
     changed_evaluators,
     check_same,
     find_run,
@@ -74,6 +73,7 @@ from .run_info import RunInfo, Status, StoredEvaluator
 from .run_report import not_all_judged, unjudged_by
 from .store import Store, patiently
 from .store_url import open_store
+from .stored_attempt import FORMAT, StoredAttempt, StoredCell
 from .writer import Pace, Writer
 
 if TYPE_CHECKING:
@@ -139,35 +139,35 @@ def _begun(store: Store, setup: Setup, *, reuse: bool, **options: Any) -> "RunJo
     """The journal of a new run."""
     libraries = Libraries()
     task = _identity(setup, libraries)
-    columns = Columns(setup.plan, libraries)
+    identities = EvaluatorIdentities(setup.plan, libraries)
     notes: list[str] = []
     if reuse and isinstance(task, Unknown):
         notes.append(f"no attempt could be reused, since the task's identity is unknown: {task.reason}")
     if reuse:
         notes += [
             f"evaluator {each.name} is computed again, since its identity is unknown: {each.unknown}"
-            for each in columns.shared
+            for each in identities.shared
             if each.unknown is not None
         ]
-    info = store.begin_run(_run_info(setup, task, columns, reuse=reuse))
-    return RunJournal(store, setup, info, task, columns, reuse=reuse, notes=notes, **options)
+    info = store.begin_run(_run_info(setup, task, identities, reuse=reuse))
+    return RunJournal(store, setup, info, task, identities, reuse=reuse, notes=notes, **options)
 
 
 def _resumed(store: Store, setup: Setup, info: RunInfo, *, seed: int | None, **options: Any) -> "RunJournal":
     """The journal of a run that was begun before."""
     libraries = Libraries()
     task = _identity(setup, libraries)
-    columns = Columns(setup.plan, libraries)
+    identities = EvaluatorIdentities(setup.plan, libraries)
     notes = check_same(info, setup, task, seed=seed)
     hooks = getattr(store, "redact", ())
     # Notes are stored: what they tell of evaluators is what may be stored of them.
-    after = [redacted_evaluator(evaluator, hooks) for evaluator in columns.shared]
+    after = [redacted_evaluator(evaluator, hooks) for evaluator in identities.shared]
     notes += changed_evaluators(last_evaluators(store, info), after)
     info = store.resume_run(info.id)
     try:
-        info = with_evaluators(store, info, columns.shared)
-        done = Done(store, info.id)
-        return RunJournal(store, setup, info, task, columns, done=done, notes=notes, **options)
+        info = with_evaluators(store, info, identities.shared)
+        done = DoneAttempts(store, info.id)
+        return RunJournal(store, setup, info, task, identities, done=done, notes=notes, **options)
     except BaseException:
         # No process works on it: it may be resumed again at once.
         with suppress(Exception):
@@ -181,7 +181,7 @@ def _identity(setup: Setup, libraries: Libraries) -> AnyIdentity:
     return with_hooks(task, setup.lifecycle, setup.plugins, libraries)
 
 
-def _run_info(setup: Setup, task: AnyIdentity, columns: Columns, *, reuse: bool) -> RunInfo:
+def _run_info(setup: Setup, task: AnyIdentity, identities: EvaluatorIdentities, *, reuse: bool) -> RunInfo:
     known: dict[str, Any] = {"parts": task.parts}
     if isinstance(task, Unknown):
         known["unknown"] = task.reason
@@ -197,7 +197,7 @@ def _run_info(setup: Setup, task: AnyIdentity, columns: Columns, *, reuse: bool)
         total=setup.total,
         keeps_settings=True,
         metadata=None if setup.metadata is None else dict(setup.metadata),
-        evaluators=columns.shared,
+        evaluators=identities.shared,
     )
 
 
@@ -210,10 +210,10 @@ class RunJournal:
         setup: Setup,
         info: RunInfo,
         task: AnyIdentity,
-        columns: Columns,
+        identities: EvaluatorIdentities,
         *,
         notes: list[str],
-        done: Done | None = None,
+        done: DoneAttempts | None = None,
         reuse: bool = False,
         keep_failures: bool = True,
         dataset_type: Any = None,
@@ -226,8 +226,8 @@ class RunJournal:
         self.seed = info.seed
         self.reuse = Reuse(run=info.id, notes=notes)
         self._setup = setup
-        self._columns = columns
-        self._keys = Keys(task, columns.libraries, bounded=setup.total is None)
+        self._identities = identities
+        self._keys = WorkKeys(task, identities.libraries, bounded=setup.total is None)
         self._done = done
         self._reuses = reuse
         self._keep_failures = keep_failures
@@ -238,13 +238,13 @@ class RunJournal:
         self._slots = RunSlots(
             info.evaluators,
             setup.plan,
-            stored=lambda judge: columns.of(judge).stored,
+            stored=lambda planned: identities.of(planned).stored,
             add=lambda new: patiently(lambda: store.add_evaluators(info.id, new, generation=info.generation)),
         )
         self._added = AddedEvaluators(self._slots.evaluators, setup.plan.results)
         self._evaluators_elsewhere: dict[str, Sequence[StoredEvaluator]] = {}
         self._recaller = Recaller(
-            columns,
+            identities,
             output_type(setup.task, dataset_type),
             self._evaluators_of,
             seed=self.seed,
@@ -280,7 +280,7 @@ class RunJournal:
             work.recalled = recalled
             yield work
 
-    def _from_this_run(self, done: Done, some: Sequence[Work]) -> dict[int, Recalled | None]:
+    def _from_this_run(self, done: DoneAttempts, some: Sequence[Work]) -> dict[int, Recalled | None]:
         places = {work.position: place for work in some if (place := done.take(work)) is not None}
         wanted = sorted(places.values())
         judged = self._patiently(lambda: list(self.store.judged_at(self.info.id, wanted)))
@@ -435,18 +435,20 @@ class RunJournal:
         asked = attempt.asked or {}
         changed = attempt.changed_from is not None
         for cell in cells:
-            judge = placed.judges[cell.evaluator]
-            if judge.name not in asked and source is not None:
-                origin, notes = source.cells[judge.name]
+            planned = placed.judges[cell.evaluator]
+            if planned.name not in asked and source is not None:
+                origin, notes = source.cells[planned.name]
                 cell.origin = None if origin == self.info.id else origin
             else:
-                looked = asked.get(judge.name, frozenset())
+                looked = asked.get(planned.name, frozenset())
                 notes = CellNotes(
-                    after=self._columns.before(work.plan, judge) if "results" in looked or changed else None,
+                    after=self._identities.before(work.plan, planned)
+                    if "results" in looked or changed
+                    else None,
                     seed=self.seed if "seed" in looked else None,
                     case=setting_key(work.case, work.case_name) if "case" in looked else None,
                     as_plain=source is not None and source.as_plain,
-                    original=_original(record, judge),
+                    original=_original(record, planned),
                 )
             cell.body = with_notes(cell.body, notes)
 
@@ -517,7 +519,7 @@ class RunJournal:
             found = self._evaluators_elsewhere[run] = self._patiently(lambda: self.store.run(run)).evaluators
         return found
 
-    def _leave_out(self, done: Done, *, all_seen: bool) -> None:
+    def _leave_out(self, done: DoneAttempts, *, all_seen: bool) -> None:
         """Remove the attempts of cases that are gone or have changed."""
         gone = done.left() if all_seen else done.past()
         if gone:
@@ -562,7 +564,7 @@ class AddedEvaluators:
         self.lacking.update(unjudged_by(record))
 
     def notes(self) -> list[str]:
-        """A line for each of them that has attempts left to judge."""
+        """A line for each of them that has attempts left to planned."""
         return [
             f"evaluator {name} was added by scoring the run, which now has attempts that it has not judged: score the "
             f"run with it again; attempts without its judgement: {count}"
@@ -591,12 +593,12 @@ def _is_whole(recalled: Recalled, work: Work) -> bool:
     """Whether nothing is left to be computed."""
     if isinstance(recalled.record, ReportCaseFailure):
         return True
-    return all(judge.name in recalled.cells for judge in work.plan.evaluators)
+    return all(planned.name in recalled.cells for planned in work.plan.evaluators)
 
 
-def _original(record: ReportCase | ReportCaseFailure, judge: PlannedEvaluator) -> Any:
+def _original(record: ReportCase | ReportCaseFailure, planned: PlannedEvaluator) -> Any:
     """What a rollout metric returned, as plain data; of other evaluators, nothing is kept but the results."""
-    if not isinstance(judge.evaluator, RolloutEvaluator) or not isinstance(record, ReportCase):
+    if not isinstance(planned.evaluator, RolloutEvaluator) or not isinstance(record, ReportCase):
         return None
-    mine = (result.original for result in record.results if result.evaluator == judge.name)
+    mine = (result.original for result in record.results if result.evaluator == planned.name)
     return kept_metrics(next(mine, None))

@@ -27,8 +27,8 @@ from calipers.errors import InvalidTraceError, StoreDamagedError, StoreError
 
 from .blobs import LARGEST_INLINE
 from .evaluator_slots import EvaluatorSlots, quick_plain, shared_places
-from .records import FORMAT, StoredAttempt, StoredCell
 from .run_info import StoredEvaluator, plain_spec
+from .stored_attempt import FORMAT, StoredAttempt, StoredCell
 
 if TYPE_CHECKING:
     from calipers.data.attempt import Attempt

@@ -29,11 +29,12 @@ import msgspec
 
 from calipers.data.redaction import REDACTED
 from calipers.errors import InvalidOptionError, StoreError
+from calipers.identity.callables import PARAMETER
 from calipers.identity.fingerprint import digest
 
-from .records import StoredAttempt, StoredCell
 from .run_info import StoredEvaluator
 from .store import Redact
+from .stored_attempt import StoredAttempt, StoredCell
 
 
 def hide_keys(*names: str) -> Redact:
@@ -152,7 +153,7 @@ def redacted_evaluator(evaluator: StoredEvaluator, hooks: Sequence[Redact]) -> S
     # A parameter stands there as text, in which a hook for keys would find none.
     parts = {
         label: digest(text.encode("utf-8", "surrogatepass"))
-        if label.startswith("parameter ")
+        if label.startswith(f"{PARAMETER} ")
         else _hidden(text, str, hooks)
         for label, text in evaluator.parts.items()
     }

@@ -53,13 +53,13 @@ from .attempt_notes import (
     with_notes,
 )
 from .evaluator_slots import EvaluatorSlots
-from .identities import Columns, column_key
+from .identities import EvaluatorIdentities, evaluator_key
 from .packing import pack_cells, timeout_of, unpack
-from .records import FORMAT, StoredAttempt, StoredCell
 from .reuse import CHANGED, NO_SPANS, WITHOUT_HIDDEN, OutputType
 from .run_info import RunInfo, StoredEvaluator
 from .store import NameTakenError, Store
 from .store_url import open_store
+from .stored_attempt import FORMAT, StoredAttempt, StoredCell
 from .writer import Pace, Writer
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ from collections.abc import Collection
 from calipers.data.context import EvaluatorContext
 from calipers.data.result import EvaluationResult
 from calipers.identity.case_content import case_key
-from calipers.report.analysis import Aggregate, Analysis
+from calipers.report.analysis import Aggregate, Analysis, EvaluatorChange
 from calipers.run.work import work_items
 from calipers.scoring.scoring import Earlier, NotedScoring
 
@@ -181,20 +181,20 @@ async def score_again_async(
             report = opened.report(info.id, keep=keep)
             report.reuse = Reuse(run=info.id)
             return report
-        again = _Again(opened, info, evaluators, dataset, OutputType(output_type), replace=replace)
-        incomplete = await again.judge_all(msgspec.structs.replace(options, seed=info.seed), progress)
-        outdate(opened, info.id, sorted(again.asked.intersection(info.columns)), "judged again")
-        report = opened.report(info.id, keep="all" if again.has_rollouts else keep)
-        if again.has_rollouts:
-            await run_report_evaluators(report, (), again.with_originals(report))
+        rescoring = _Rescoring(opened, info, evaluators, dataset, OutputType(output_type), replace=replace)
+        incomplete = await rescoring.judge_all(msgspec.structs.replace(options, seed=info.seed), progress)
+        outdate(opened, info.id, sorted(rescoring.asked.intersection(info.columns)), "judged_again")
+        report = opened.report(info.id, keep="all" if rescoring.has_rollouts else keep)
+        if rescoring.has_rollouts:
+            await run_report_evaluators(report, (), rescoring.with_originals(report))
             opened.finish_run(info.id, status=info.status, report=report, generation=info.generation)
-        report.reuse = again.counts
-        if again.judged_redacted:
-            again.counts.notes.append(f"{WITHOUT_HIDDEN}: {again.judged_redacted}")
-        if again.judged_bare:
-            again.counts.notes.append(f"{_WITHOUT_SETTING}: {again.judged_bare}")
-        if again.changed:
-            again.counts.notes.append(f"{CHANGED}: {again.changed}")
+        report.reuse = rescoring.counts
+        if rescoring.judged_redacted:
+            rescoring.counts.notes.append(f"{WITHOUT_HIDDEN}: {rescoring.judged_redacted}")
+        if rescoring.judged_bare:
+            rescoring.counts.notes.append(f"{_WITHOUT_SETTING}: {rescoring.judged_bare}")
+        if rescoring.changed:
+            rescoring.counts.notes.append(f"{CHANGED}: {rescoring.changed}")
         report.incomplete = incomplete or report.incomplete
         return report
     finally:
@@ -202,7 +202,7 @@ async def score_again_async(
             opened.close()
 
 
-class _Again:
+class _Rescoring:
     """One round of judging a stored run."""
 
     def __init__(
@@ -218,20 +218,20 @@ class _Again:
         self.store = store
         self.info = info
         self.counts = Reuse(run=info.id)
-        self.plan, self.places = _seated(store, info, evaluators, replace=replace)
+        self.plan, self.places = _placed(store, info, evaluators, replace=replace)
         self.counts.notes += _beside_others(evaluators, self.plan, replace=replace)
         self.evaluators = store.run(info.id).evaluators
         self.slots = EvaluatorSlots(self.evaluators, self.places)
         self.has_rollouts = any(
-            isinstance(judge.evaluator, RolloutEvaluator) for judge in self.plan.evaluators
+            isinstance(planned.evaluator, RolloutEvaluator) for planned in self.plan.evaluators
         )
         self._output = output
         self.judged_redacted = 0
         self.judged_bare = 0
         self.changed = 0
         self.asked: set[str] = set()
-        """The evaluators that had something to judge."""
-        self._cases = GivenCases(dataset)
+        """The evaluators that had something to planned."""
+        self._cases = DatasetCases(dataset)
 
     async def judge_all(self, options: Options, progress: Progress | None = None) -> Incomplete | None:
         """Judge every attempt that lacks a judgement; returns why not all were, if so."""
@@ -241,7 +241,7 @@ class _Again:
             run = _Judging(
                 Task(_never, self.info.task_name or "", is_async=True),
                 WorkQueue(self.works()),
-                FoundScoring(timeout=options.evaluator_timeout, retry=options.retry_evaluators),
+                StoredResultsScoring(timeout=options.evaluator_timeout, retry=options.retry_evaluators),
                 NO_SPANS,
                 options,
                 _Journal(self, writer),
@@ -320,12 +320,12 @@ class _Again:
         plan = self.plan
         if present:
             judges = zip(self.places, self.plan.evaluators, strict=True)
-            plan = Plan([judge for place, judge in judges if place not in present], self.plan.results)
+            plan = Plan([planned for place, planned in judges if place not in present], self.plan.results)
         spans = NO_SPANS if notes.spans is None else SpanTree.from_dict(notes.spans)
         recalled = Recalled(
             record=record,
             spans=spans,
-            source=Found(
+            source=RescoringSource(
                 self.evaluators,
                 attempt,
                 cells,
@@ -342,7 +342,7 @@ class _Again:
     def new_cells(self, work: Work, attempt: Attempt, record: ReportCase) -> list[StoredCell]:
         """What was said of an attempt, to be stored."""
         found = attempt.recalled.source if attempt.recalled is not None else None
-        assert isinstance(found, Found)
+        assert isinstance(found, RescoringSource)
         asked = attempt.asked or {}
         self.asked.update(asked)
         self.counts.cells_computed += len(asked)
@@ -351,8 +351,8 @@ class _Again:
         self.judged_redacted += found.redacted
         cells = pack_cells(record, work.position, self.slots)
         said = {cell.evaluator for cell in cells}
-        for place, judge in zip(self.places, self.plan.evaluators, strict=True):
-            if judge.name in asked and place not in said:
+        for place, planned in zip(self.places, self.plan.evaluators, strict=True):
+            if planned.name in asked and place not in said:
                 # It had nothing to say, which takes the place of what it said before.
                 cells.append(
                     StoredCell(position=work.position, evaluator=place, body=f'{{"format":{FORMAT}}}')
@@ -364,8 +364,8 @@ class _Again:
         judges = dict(zip(self.places, self.plan.evaluators, strict=True))
         self.judged_bare += found.bare and any("case" in looked for looked in asked.values())
         for cell in cells:
-            judge = judges[cell.evaluator]
-            looked = asked.get(judge.name, frozenset())
+            planned = judges[cell.evaluator]
+            looked = asked.get(planned.name, frozenset())
             as_plain = found.as_plain or (found.bare and "case" in looked)
             notes = CellNotes(
                 # Evaluators before it are those of another run, and so may be the code in what it judges: no later run
@@ -375,7 +375,7 @@ class _Again:
                 case="" if "case" in looked else None,
                 as_plain=as_plain,
                 made=found.made if as_plain else (),
-                original=_original(judge, record),
+                original=_original(planned, record),
             )
             cell.body = with_notes(cell.body, notes)
         return cells
@@ -384,15 +384,15 @@ class _Again:
         """The plan, once the report's results have what rollout metrics returned, in this round or in an earlier one."""
         names = {attempt.position: attempt.name for attempt in self.store.attempts(self.info.id, parts=False)}
         originals: dict[tuple[str, str], Any] = {}
-        for place, judge in zip(self.places, self.plan.evaluators, strict=True):
-            if not isinstance(judge.evaluator, RolloutEvaluator):
+        for place, planned in zip(self.places, self.plan.evaluators, strict=True):
+            if not isinstance(planned.evaluator, RolloutEvaluator):
                 continue
             # What was combined before is combined anew.
-            report.analyses = [analysis for analysis in report.analyses if analysis.title != judge.name]
+            report.analyses = [analysis for analysis in report.analyses if analysis.title != planned.name]
             for cell in self.store.cells(self.info.id, evaluator=place):
                 original = read_metrics(cell_notes(cell.body).original)
                 if original is not None:
-                    originals[names[cell.position], judge.name] = original
+                    originals[names[cell.position], planned.name] = original
         for case in report.cases:
             case.results = tuple(
                 msgspec.structs.replace(result, original=originals.get((case.name, result.evaluator)))
@@ -401,11 +401,11 @@ class _Again:
         return self.plan
 
 
-def _original(judge: PlannedEvaluator, record: ReportCase) -> Any:
+def _original(planned: PlannedEvaluator, record: ReportCase) -> Any:
     """What a rollout metric returned, as plain data; of other evaluators, nothing is kept but the results."""
-    if not isinstance(judge.evaluator, RolloutEvaluator):
+    if not isinstance(planned.evaluator, RolloutEvaluator):
         return None
-    mine = (result.original for result in record.results if result.evaluator == judge.name)
+    mine = (result.original for result in record.results if result.evaluator == planned.name)
     return kept_metrics(next(mine, None))
 
 
@@ -420,11 +420,11 @@ class _Judging(Run):
 class _Journal:
     """Hands what is said of stored attempts to the writer."""
 
-    def __init__(self, again: _Again, writer: Writer) -> None:
-        self._again = again
+    def __init__(self, rescoring: _Rescoring, writer: Writer) -> None:
+        self._rescoring = rescoring
         self._writer = writer
-        self.name = again.info.name
-        self.seed = again.info.seed
+        self.name = rescoring.info.name
+        self.seed = rescoring.info.seed
 
     def prepared(self, items: Iterator[Work]) -> Iterator[Work]:
         """The work as it is."""
@@ -433,11 +433,11 @@ class _Journal:
     def append(self, work: Work, attempt: Attempt, record: Record) -> None:
         """Store what was said of an attempt."""
         assert isinstance(record, ReportCase)
-        self._writer.add_cells(self._again.new_cells(work, attempt, record))
+        self._writer.add_cells(self._rescoring.new_cells(work, attempt, record))
 
     def finish(self, report: Report | None, *, broken: bool = False) -> Reuse:  # noqa: ARG002 - the report is made of what is stored
         """How much was done."""
-        return self._again.counts
+        return self._rescoring.counts
 
 
 def _never(_: Any) -> Any:
@@ -457,14 +457,14 @@ def _dropped(store: Store, info: RunInfo, names: Sequence[str]) -> RunInfo:
         if name not in info.columns:
             known = ", ".join(map(repr, info.columns)) or "none"
             raise InvalidOptionError(f"run {info.id!r} has no evaluator {name!r} to drop; there are: {known}")
-    outdate(store, info.id, names, "was dropped")
+    outdate(store, info.id, names, "dropped")
     store.supersede(
         info.id, [place for place, evaluator in enumerate(info.evaluators) if evaluator.name in names]
     )
     return store.run(info.id)
 
 
-def _seated(
+def _placed(
     store: Store, info: RunInfo, evaluators: Sequence[Any], *, replace: bool
 ) -> tuple[Plan, list[int]]:
     """The judges, each under a name that is its own in the run, and their places there; those that are new are added."""
@@ -473,17 +473,19 @@ def _seated(
         plan = Plan([_named(evaluator, others) for evaluator in evaluators])
         if len(set(plan.names)) < len(evaluators):
             raise InvalidOptionError(f"the evaluators need names of their own, got {list(plan.names)}")
-        columns = Columns(plan)
-        keys = {judge.name: columns.of(judge).key for judge in plan.evaluators}
+        identities = EvaluatorIdentities(plan)
+        keys = {planned.name: identities.of(planned).key for planned in plan.evaluators}
         known = {
             one.name: place
             for place, one in enumerate(info.evaluators)
             if not one.superseded and one.identity is not None and one.identity == keys.get(one.name)
         }
-        new = [judge for judge in plan.evaluators if judge.name not in known]
-        stored = [msgspec.structs.replace(columns.of(judge).stored, added=True) for judge in new]
-        outdate(store, info.id, [judge.name for judge in new if judge.name in info.columns], "was replaced")
-        outdate(store, info.id, [judge.name for judge in new if judge.name not in info.columns], "was added")
+        new = [planned for planned in plan.evaluators if planned.name not in known]
+        stored = [msgspec.structs.replace(identities.of(planned).stored, added=True) for planned in new]
+        outdate(store, info.id, [planned.name for planned in new if planned.name in info.columns], "replaced")
+        outdate(
+            store, info.id, [planned.name for planned in new if planned.name not in info.columns], "added"
+        )
         try:
             added = store.add_evaluators(
                 info.id, stored, instead=replace, alone=not replace, generation=info.generation
@@ -494,52 +496,52 @@ def _seated(
                 raise
             info = store.run(info.id)
             continue
-        known.update({judge.name: place for judge, place in zip(new, added, strict=True)})
-        return plan, [known[judge.name] for judge in plan.evaluators]
+        known.update({planned.name: place for planned, place in zip(new, added, strict=True)})
+        return plan, [known[planned.name] for planned in plan.evaluators]
     raise AssertionError("unreachable")
 
 
 def _beside_others(evaluators: Sequence[Any], plan: Plan, *, replace: bool) -> Iterator[str]:
     """Which evaluators stand beside another one that has their name."""
-    for x, judge in zip(evaluators, plan.evaluators, strict=True):
+    for x, planned in zip(evaluators, plan.evaluators, strict=True):
         name = as_evaluator(x).get_default_evaluation_name()
-        if name == judge.name:
+        if name == planned.name:
             continue
         identity = evaluator_identity(x)
         if replace:
             yield (
                 f"evaluator {name} of the run judged single cases, so that it was not replaced: the new one is called "
-                f"{judge.name}, and both count; leave the other one out with drop=[{name!r}]"
+                f"{planned.name}, and both count; leave the other one out with drop=[{name!r}]"
             )
         elif isinstance(identity, Unknown):
             yield (
                 f"whether evaluator {name} is the one that the run has could not be checked, so the new one is called "
-                f"{judge.name}, and both count; replace=True puts it in its place ({identity.reason})"
+                f"{planned.name}, and both count; replace=True puts it in its place ({identity.reason})"
             )
         else:
             yield (
-                f"evaluator {name} of the run is another one, so the new one is called {judge.name}, and both count; "
+                f"evaluator {name} of the run is another one, so the new one is called {planned.name}, and both count; "
                 "replace=True puts it in its place"
             )
 
 
 def _named(x: Any, stored: Sequence[StoredEvaluator]) -> PlannedEvaluator:
-    """The judge of an evaluator, under its own name or, where another evaluator of the run has that, `_2` and so on."""
+    """The planned of an evaluator, under its own name or, where another evaluator of the run has that, `_2` and so on."""
     evaluator = as_evaluator(x)
     identity = evaluator_identity(x)
     keys: dict[str, set[str | None]] = {}
     for one in stored:
         if not one.superseded:
-            # Evaluators of single cases judge those only, and each of them may be another one.
+            # Evaluators of single cases planned those only, and each of them may be another one.
             keys.setdefault(one.name, set()).add(one.identity if one.shared else None)
     base = name = evaluator.get_default_evaluation_name()
     number = 2
-    while name in keys and (None in keys[name] or keys[name] != {column_key(identity, name)}):
+    while name in keys and (None in keys[name] or keys[name] != {evaluator_key(identity, name)}):
         name, number = f"{base}_{number}", number + 1
     return PlannedEvaluator(evaluator, name)
 
 
-class Found:
+class RescoringSource:
     """A stored attempt that is judged again, with what was said of it before."""
 
     def __init__(
@@ -567,17 +569,17 @@ class Found:
 
     def earlier(self, said: list[EvaluationResult]) -> Earlier:
         """What was said of it before, and since."""
-        return Earlier(columns_of(self._evaluators), _Said(self, said))
+        return Earlier(columns_of(self._evaluators), _EarlierResults(self, said))
 
     def results(self) -> tuple[EvaluationResult, ...]:
         """The results that the run has already."""
         return unpack_cells(self._cells, facts_of(self._attempt), self._evaluators)[0]
 
 
-class _Said:
+class _EarlierResults:
     """What was said of an attempt so far: what is stored is read only when an evaluator looks."""
 
-    def __init__(self, found: Found, said: list[EvaluationResult]) -> None:
+    def __init__(self, found: RescoringSource, said: list[EvaluationResult]) -> None:
         self._found = found
         self._said = said
 
@@ -586,7 +588,7 @@ class _Said:
         yield from self._said
 
 
-class FoundScoring(NotedScoring):
+class StoredResultsScoring(NotedScoring):
     """Judges attempts whose evaluators may look at stored results."""
 
     @override
@@ -601,7 +603,7 @@ class FoundScoring(NotedScoring):
         ctx._earlier = attempt.recalled.source.earlier(results)  # noqa: SLF001 - as its base class does
 
 
-class GivenCases:
+class DatasetCases:
     """The cases of a dataset by what their content is known by, and by their names where several have the same."""
 
     def __init__(self, dataset: Dataset[Any, Any, Any] | None) -> None:
@@ -621,21 +623,14 @@ class GivenCases:
         return self._only.get(attempt.case_hash) if named is None else named
 
 
-def outdate(store: Store, run: str, names: Collection[str], what: str) -> None:
-    """Say in the analyses of a run what becomes of some of its evaluators.
-
-    Args:
-        store: that holds it.
-        run: its id.
-        names: of the evaluators.
-        what: happens to each of them, such as "was replaced".
-    """
+def outdate(store: Store, run: str, names: Collection[str], change: EvaluatorChange) -> None:
+    """Note in the analyses of a run that some of its evaluators change; what those combined themselves is removed."""
     info = store.run(run)
     report = bare_report(info)
     if not names or not report.analyses:
         return
     left = [
-        analysis if _is_of(analysis, info.columns) else _noted(analysis, names, what)
+        analysis if _is_of(analysis, info.columns) else _outdated(analysis, names, change)
         for analysis in report.analyses
         if not _is_of(analysis, names)
     ]
@@ -651,8 +646,6 @@ def _is_of(analysis: Analysis, names: Collection[str]) -> bool:
     return isinstance(analysis, Aggregate) and analysis.title in names
 
 
-def _noted(analysis: Analysis, names: Collection[str], what: str) -> Analysis:
-    known = analysis.note or ""
-    made = {name: f"made before evaluator {name} " for name in names}
-    notes = [f"{before}{what}" for before in made.values() if before not in known]
-    return msgspec.structs.replace(analysis, note="; ".join([*notes, *filter(None, [known])]) or None)
+def _outdated(analysis: Analysis, names: Collection[str], change: EvaluatorChange) -> Analysis:
+    """The analysis with a change noted; of each evaluator, the first change counts."""
+    return msgspec.structs.replace(analysis, outdated=dict.fromkeys(names, change) | analysis.outdated)

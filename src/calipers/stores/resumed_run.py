@@ -25,7 +25,7 @@ BEHIND = 1 << 40
 """Attempts for which there is no room at their place are stored from this position on, behind all others."""
 
 
-class Done:
+class DoneAttempts:
     """The attempts of a run that are stored, to be taken one by one.
 
     An attempt is taken for a case of the same content, whatever it is called. One that is not taken, and whose name

@@ -39,10 +39,10 @@ from calipers.scoring.plan import PlannedEvaluator
 from calipers.spans import SpanTree
 
 from .attempt_notes import AttemptNotes, CellNotes, attempt_notes, cell_notes, read_metrics
-from .identities import Columns, setting_key
+from .identities import EvaluatorIdentities, setting_key
 from .packing import Facts, facts_of, unpack, unpack_cells
-from .records import FORMAT, Known, StoredAttempt, StoredCell
 from .run_info import StoredEvaluator
+from .stored_attempt import FORMAT, Known, StoredAttempt, StoredCell
 
 
 class OutputType:
@@ -144,7 +144,7 @@ class Recaller:
 
     def __init__(
         self,
-        columns: Columns,
+        identities: EvaluatorIdentities,
         output: OutputType,
         evaluators: Callable[[str], Sequence[StoredEvaluator]],
         *,
@@ -153,13 +153,13 @@ class Recaller:
         """A recaller for one run.
 
         Args:
-            columns: of the run.
+            identities: of the run.
             output: what its task returns.
             evaluators: gives the evaluators of any run of the store.
             seed: of the run.
         """
-        self.columns = columns
-        self.code = CodeInValues(columns.libraries)
+        self.identities = identities
+        self.code = CodeInValues(identities.libraries)
         self.output = output
         self.evaluators = evaluators
         self.seed = seed
@@ -203,15 +203,15 @@ class Recaller:
         converted = notes.rich_attributes or (source.as_plain and rollout_of(record.output) is None)
         source.as_plain = converted or notes.redacted
         found: dict[str, Cell] = {}
-        for judge in judges:
-            key = self.columns.of(judge).key
+        for planned in judges:
+            key = self.identities.of(planned).key
             cell = None if key is None else cells.get(key)
-            taken = None if cell is None else self._cell(work, judge, attempt, cell, source)
+            taken = None if cell is None else self._cell(work, planned, attempt, cell, source)
             if converted and cell is not None and cell_notes(cell.body).as_plain:
                 taken = None  # what was said of plain data is not what is said of the object
             if cell is not None and taken is not None and _holds(taken, keep_failures=keep_failures):
-                found[judge.name] = taken
-                source.cells[judge.name] = (cell.origin or cell.run, cell_notes(cell.body))
+                found[planned.name] = taken
+                source.cells[planned.name] = (cell.origin or cell.run, cell_notes(cell.body))
         if notes.changed and len(found) < len(work.plan.evaluators):
             # An evaluator that is asked has to see the output as those before it leave it.
             found, source.cells = {}, {}
@@ -227,12 +227,17 @@ class Recaller:
         )
 
     def _cell(
-        self, work: Work, judge: PlannedEvaluator, attempt: StoredAttempt, stored: StoredCell, source: Source
+        self,
+        work: Work,
+        planned: PlannedEvaluator,
+        attempt: StoredAttempt,
+        stored: StoredCell,
+        source: Source,
     ) -> Cell | None:
         """A stored cell, if it holds."""
         judged_as = attempt.case_name if stored.case_name is None else stored.case_name
         renamed = judged_as != work.case_name
-        if self.columns.of(judge).reads_name and renamed:
+        if self.identities.of(planned).reads_name and renamed:
             return None
         notes = cell_notes(stored.body)
         if notes.seed is not None and (notes.seed != self.seed or renamed):
@@ -244,12 +249,12 @@ class Recaller:
         if notes.as_plain and not source.as_plain:
             return None
         if notes.after is not None and (
-            not notes.after or notes.after != self.columns.before(work.plan, judge)
+            not notes.after or notes.after != self.identities.before(work.plan, planned)
         ):
             return None
         only = Facts(format=FORMAT, task_duration=0.0, total_duration=0.0, evaluators=(stored.evaluator,))
         results, failures, skipped = unpack_cells([stored], only, self.evaluators(stored.run))
-        original = read_metrics(notes.original) if isinstance(judge.evaluator, RolloutEvaluator) else None
+        original = read_metrics(notes.original) if isinstance(planned.evaluator, RolloutEvaluator) else None
         if original is not None:
             results = tuple(msgspec.structs.replace(result, original=original) for result in results)
         return Cell(results=results, failures=failures, skipped=skipped, saw_results=notes.after is not None)

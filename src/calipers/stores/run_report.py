@@ -20,8 +20,8 @@ from calipers.run.runner import KEPT_FAILED
 
 from .evaluator_slots import scored_places, shared_places
 from .packing import NOT_JUDGED, Record, unpack
-from .records import StoredAttempt, StoredCell
 from .run_info import RunInfo, StoredEvaluator, columns_of, plain_spec
+from .stored_attempt import StoredAttempt, StoredCell
 
 Judged: TypeAlias = Iterator[tuple[StoredAttempt, list[StoredCell]]]
 """Attempts with their cells."""
@@ -141,7 +141,7 @@ def put_in(report: Report, record: Record) -> None:
         report.failures.append(record)
 
 
-class Census:
+class EvaluatorsInRecords:
     """The evaluators that the records of a report name, which a report does not list itself."""
 
     def __init__(self) -> None:

@@ -14,11 +14,11 @@ from calipers.errors import StoreError
 
 from .blobs import Blobs, is_reference, references, restore
 from .packing import facts_of
-from .records import Known, StoredAttempt, StoredCell, cells_of, read_cells, split_cells
 from .redaction import redacted_attempt, redacted_cell
 from .run_info import timestamp
 from .sql import Row, Session, chunks, marks, safe_text, select_in
 from .sql_runs import SqlRuns, not_written, of_generation, run_changed, run_number, superseded_places
+from .stored_attempt import Known, StoredAttempt, StoredCell, cells_of, read_cells, split_cells
 
 _T = TypeVar("_T")
 

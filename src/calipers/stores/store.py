@@ -24,12 +24,11 @@ from calipers.report.summary import Totals
 
 from .evaluator_slots import EvaluatorSlots, scored_places
 from .packing import Record, facts_of, pack, unpack
-from .records import Known, StoredAttempt, StoredCell
 from .run_info import RunInfo, State, Status, StoredEvaluator
 from .run_report import (
     KEEPS,
-    Census,
     Counted,
+    EvaluatorsInRecords,
     bare_report,
     check_whole,
     count,
@@ -37,6 +36,7 @@ from .run_report import (
     put_in,
     unjudged_by,
 )
+from .stored_attempt import Known, StoredAttempt, StoredCell
 
 if TYPE_CHECKING:
     from calipers.comparison.evaluator_changes import KnownEvaluators
@@ -340,8 +340,8 @@ class Store(ABC):
             raise StoreError(f"only a Report can be stored as a run, got {report!r:.100}")
         check_whole(report)
         records: list[Record] = [*report.cases, *report.failures]
-        census = Census()
-        places = [census.of(record) for record in records]
+        in_records = EvaluatorsInRecords()
+        places = [in_records.of(record) for record in records]
         run = self.begin_run(
             RunInfo(
                 name=report.name,
@@ -352,7 +352,7 @@ class Store(ABC):
                 total=len(records),
                 metadata=report.metadata,
                 started_at=report.started_at or "",
-                evaluators=census.evaluators(),
+                evaluators=in_records.evaluators(),
             )
         )
         for start in range(0, len(records), _BATCH):

@@ -20,8 +20,8 @@ import msgspec
 
 from calipers.errors import InvalidOptionError, StoreError, StoreUnavailableError
 
-from .records import StoredAttempt, StoredCell
 from .store import PATIENCE, Store, patiently
+from .stored_attempt import StoredAttempt, StoredCell
 
 HEARTBEAT_SECONDS = 15.0
 """How often a writer that has nothing to write says that its run is alive."""

@@ -19,9 +19,9 @@ from calipers.errors import StoreError
 from calipers.report.report import Report
 from calipers.stores.evaluator_slots import EvaluatorSlots
 from calipers.stores.packing import Record, pack, unpack
-from calipers.stores.records import StoredCell
 from calipers.stores.run_info import RunInfo, StoredEvaluator
 from calipers.stores.store import Store
+from calipers.stores.stored_attempt import StoredCell
 from calipers.testing.conformance import ConformanceError, Finding, error_text
 
 ADVICE: dict[str, str] = {

@@ -41,9 +41,9 @@ from calipers.report.report_evaluator import ReportEvaluatorContext
 from calipers.stats.number_text import number, seconds
 from calipers.stores.evaluator_slots import scored_places
 from calipers.stores.packing import unpack
-from calipers.stores.records import StoredAttempt, StoredCell
 from calipers.stores.run_info import RunInfo
 from calipers.stores.store import Store
+from calipers.stores.stored_attempt import StoredAttempt, StoredCell
 from calipers.views.formats import Target, parse_target, write_report
 from calipers.views.outcome import outcome_of
 from calipers.views.text import visible

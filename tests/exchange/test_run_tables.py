@@ -8,7 +8,7 @@ import pytest
 
 from calipers.data.record import ReportCase
 from calipers.data.result import EvaluationResult, EvaluatorSpec
-from calipers.exchange.tables import ATTEMPTS, RESULTS, Column, parquet_chunks
+from calipers.exchange.run_tables import ATTEMPTS, RESULTS, Column, parquet_chunks
 from calipers.report.report import Report
 
 

@@ -36,10 +36,10 @@ from calipers.stores.packing import (
     unpack,
     unpack_cells,
 )
-from calipers.stores.records import FORMAT, StoredAttempt, StoredCell
 from calipers.stores.run_info import RunInfo, StoredEvaluator
 from calipers.stores.run_report import bare_report
 from calipers.stores.store import Store
+from calipers.stores.stored_attempt import FORMAT, StoredAttempt, StoredCell
 from calipers.views.jsonl import first_line, last_line, numbered_lines, record_line
 
 from .found_run import FoundAttempt, FoundRun

@@ -54,9 +54,9 @@ from calipers.data.trace_json import trace_data
 from calipers.errors import MissingExtraError
 from calipers.stores.evaluator_slots import scored_places
 from calipers.stores.packing import Record, unpack
-from calipers.stores.records import StoredAttempt
 from calipers.stores.run_info import RunInfo
 from calipers.stores.store import Store
+from calipers.stores.stored_attempt import StoredAttempt
 
 Kind: TypeAlias = Literal["text", "integer", "number", "boolean", "numbers"]
 """The type of a column; `numbers` is a map of text to number."""

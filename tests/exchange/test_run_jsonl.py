@@ -15,7 +15,7 @@ from calipers.exchange import export_run, import_run
 from calipers.report.report import Incomplete, Report
 from calipers.stores import MemoryStore, RunInfo, score_again
 from calipers.stores.attempt_notes import AttemptNotes, CellNotes, with_attempt_notes, with_notes
-from calipers.stores.records import StoredCell
+from calipers.stores.stored_attempt import StoredCell
 from calipers.testing.store_check import record
 from calipers.views.formats import read_report, write_report
 
