@@ -14,7 +14,7 @@
   asks for, or half as many again where it asks for none, up to six times. How often it has passed after one, three and six rounds: by
   judging each look as if it were the only one, and with looks that are counted.
 - *kappa*: a judge whose kappa with people is exactly at the limit. How often it passes, by an interval on kappa's own scale and by the one
-  on the scale of log(1 - kappa); 2.5 % is what the policy states.
+  on the scale of log(1 - kappa), and how often it fails; 2.5 % is what the policy states for each.
 - *these cases*: 50 cases and a margin of 5 points. How often an agent that is as good as before, and one that is worse by exactly the
   margin on these cases, pass by what the rules speak of and by the attempts at each case.
 
@@ -38,7 +38,7 @@ from calipers.stats import Interval, t_interval
 from calipers.stats.bounded import bounded_interval
 from calipers.stats.distributions import normal_quantile
 from calipers.stats.tango import exact_paired
-from false_alarms import DOUBT, PAGE, Counted, both_ways, claim
+from false_alarms import DOUBT, PAGE, Counted, claim
 
 SETS = 2000
 CI_CASES, CI_MARGIN, CI_FLIPS, CI_LOSSES = 100, 0.05, (0.1, 0.2, 0.3), (-0.1, 0.0)
@@ -392,28 +392,29 @@ def these_table(sets, pool):
         yield f"| {100 * loss:+.0f} points | {repeats} | {shown} |"
 
 
-KAPPAS, KAPPA_PASSES, KAPPA_LABELS = (0.4, 0.6, 0.8), (0.5, 0.8, 0.9), (50, 100, 200)
+KAPPAS, KAPPA_PASSES, KAPPA_LABELS = (0.4, 0.6, 0.8), (0.5, 0.8, 0.9, 0.95), (50, 100, 200)
 
 
 def kappa_passes(cell):
-    """How often a judge passes that is exactly at the limit: on kappa's own scale, and on that of the logarithm."""
+    """How often a judge that is exactly at the limit passes, on kappa's own scale and by the gate, and fails by the gate."""
     kappa, passes, n, sets = cell
     draw = Random(zlib.crc32(f"{kappa} {passes} {n}".encode()))
     apart = 2 * passes * (1 - passes) * (1 - kappa) / 2
     answers = [(1, 1), (1, 0), (0, 1), (0, 0)]
     weights = [passes - apart, apart, apart, 1 - passes - apart]
-    plain = logarithmic = 0
+    plain = passed = failed = 0
     for _ in range(sets):
         judge, human = zip(*draw.choices(answers, weights, k=n), strict=True)
         ratings = Ratings(judge=list(judge), human=list(human), by="kappa")
         interval = None if ratings.why_open("") else ratings.interval(1 - 2 * DOUBT)
         if interval is None:
             continue
-        logarithmic += interval.low > kappa
+        passed += interval.low > kappa
+        failed += interval.high < kappa
         # The ends stand at equal distances from log(1 - kappa); on kappa's own scale, the same errors of the jackknife are these.
         rest = 1 - ratings.value
         plain += (1 - rest - rest * log((1 - interval.low) / rest) if rest else interval.low) > kappa
-    return plain / sets, logarithmic / sets
+    return plain / sets, passed / sets, failed / sets
 
 
 def kappa_table(sets, pool):
@@ -423,7 +424,8 @@ def kappa_table(sets, pool):
     yield "|---:|---:|" + "---:|" * len(KAPPA_LABELS)
     for kappa in KAPPAS:
         for passes in KAPPA_PASSES:
-            shown = both_ways(found[kappa, passes, n, sets] for n in KAPPA_LABELS)
+            cells = (found[kappa, passes, n, sets] for n in KAPPA_LABELS)
+            shown = " | ".join(" / ".join(f"{100 * each:.1f}" for each in cell) for cell in cells)
             yield f"| {kappa} | {passes:.0%} | {shown} |"
 
 

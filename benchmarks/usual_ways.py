@@ -125,7 +125,7 @@ def far_quantile(sets):
     for _ in range(sets):
         times = sorted(draw.lognormvariate(0, 1) for _ in range(n))
         covered += quantile(times, low, presorted=True) <= truth <= quantile(times, high, presorted=True)
-    return few[round(0.025 * sets)], few[round(0.975 * sets)], n, covered / sets
+    return quantile(few, 0.025), quantile(few, 0.975), n, covered / sets
 
 
 def fewest_cases(_=None):

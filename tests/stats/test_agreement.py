@@ -1,7 +1,8 @@
 """Raters who agree, more or less."""
 
 import random
-from math import exp, log, nan
+from itertools import product
+from math import exp, factorial, log, nan, prod
 
 import msgspec
 import numpy as np
@@ -125,6 +126,27 @@ def test_a_kappa_at_a_limit_rarely_passes_for_one_above_it(kappa, passes, n):
         found = cohen_kappa(*columns(draw.choices(pairs, weights, k=n)))
         above += found.interval is not None and found.interval.low > kappa
     assert above / 800 <= 0.03
+
+
+@pytest.mark.parametrize(("kappa", "passes"), [(0.2, 0.9), (0.4, 0.9), (0.4, 0.95), (0.6, 0.95), (0.4, 0.5)])
+def test_a_kappa_at_a_limit_rarely_fails_for_one_below_it(kappa, passes):
+    """Counted over all outcomes: few labels of the rarer answer once failed up to 40 % of such judges."""
+    n = 20
+    apart = passes * (1 - passes) * (1 - kappa)
+    chances = (passes - apart, apart, apart, 1 - passes - apart)
+    below = 0.0
+    for both, one, other in product(range(n + 1), repeat=3):
+        counts = (both, one, other, n - both - one - other)
+        if counts[3] < 0:
+            continue
+        found = cohen_kappa(
+            [1] * (both + one) + [0] * (other + counts[3]),
+            [1] * both + [0] * one + [1] * other + [0] * counts[3],
+        )
+        if found.interval is not None and found.interval.high < kappa:
+            ways = factorial(n) // prod(map(factorial, counts))
+            below += ways * prod(chance**count for chance, count in zip(chances, counts, strict=True))
+    assert below <= 0.025
 
 
 @pytest.mark.parametrize(

@@ -92,9 +92,9 @@ class Ratings:
         if interval.method == "clopper-pearson" and found is not None:  # nobody disagreed
             share = 1 - (1 - limit) * found.chance_disagreement
             return _labels_to_clear(1.0, max(0.0, share), confidence)
-        # The upper end is the value and its error times t, unless it is cut off at 1; the lower one that of log(1 - kappa).
+        # The lower end is that of log(1 - kappa), unless it is cut off at -1; the upper one about the value and its error times t.
         apart = 1 - value
-        reach = interval.high - value if interval.high < 1 else apart * log((1 - interval.low) / apart)
+        reach = apart * log((1 - interval.low) / apart) if interval.low > -1 else interval.high - value
         error, distance = reach / -student_t_quantile((1 - confidence) / 2, self.n - 1), limit - value
         if value > limit:
             error, distance = error / apart, log((1 - limit) / apart)

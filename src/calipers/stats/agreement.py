@@ -14,15 +14,16 @@ used, neither is defined: `None`. Where one of two raters gave one category only
 no interval.
 
 Intervals are Student's t with the jackknife's standard error, leaving out one unit at a time (Efron & Stein 1981); the lower end
-is that of log(1 - kappa), since few disagreements that happen to be missing lift kappa and shorten its spread at once. In
-simulations with 50 units and more, a value that is at a limit is said to lie above it in at most 2.5 % of all samples, which is
-what a gate relies on (up to 10 % without the logarithm); with fewer than 20 units they are rough. Where nobody disagreed there is no spread to
-judge by, and Clopper and Pearson's bound on the share of units that might disagree, each as badly as these data
-allow, stands in: thirty perfect agreements are no proof of perfection.
+is that of log(1 - kappa), since few disagreements that happen to be missing lift kappa and shorten its spread at once. Where one
+category is rare, agreements on it may be missing, which does the same downwards: so the upper end of `cohen_kappa` reckons with one unit more,
+on which both raters agree in the rarest category. Counted over all outcomes of 20 to 100 units and two categories, a value that is at a limit is said to lie above
+it in at most 1.5 % of all samples (up to 10 % without the logarithm), and below it in at most 2.8 % (up to 40 % without the unit). With
+fewer than 20 units intervals are rough. Where no one disagreed there is no spread to judge by, and Clopper and Pearson's bound on the share of
+units that might disagree, each as badly as these data allow, stands in: thirty perfect agreements are no proof of perfection.
 """
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from math import exp, fsum, isfinite, isnan, sqrt
 from typing import Any, Literal, get_args
 
@@ -95,8 +96,33 @@ def cohen_kappa(
             return float(a != b)
         return (abs(places[a] - places[b]) / furthest) ** (1 if weights == "linear" else 2)
 
+    seen, chance, left_out = _left_out(cells, distance)
+    used = Counter([*first, *second])
+    interval = _interval(seen, chance, left_out, n=n, worst=1.0, confidence=confidence)
+    if interval is not None and interval.method == "jackknife":
+        rarest = min(used, key=lambda category: (used[category], cells[category, category], repr(category)))
+        with_one_more = _left_out(cells + Counter([(rarest, rarest)]), distance)
+        upper = _interval(*with_one_more, n=n + 1, worst=1.0, confidence=confidence)
+        if upper is not None:
+            interval = msgspec.structs.replace(interval, high=upper.high)
+    return Agreement(
+        value=1 - seen / chance if chance > 0 else None,
+        interval=interval,
+        same=sum(count for (a, b), count in cells.items() if a == b) / n,
+        disagreement=seen,
+        chance_disagreement=chance,
+        base_rates=tuple((category, used[category] / (2 * n)) for category in places if used[category]),
+        n_units=n,
+        n_ratings=2 * n,
+    )
+
+
+def _left_out(
+    cells: Counter[tuple[Any, Any]], distance: Callable[[Any, Any], float]
+) -> tuple[float, float, list[tuple[tuple[float, float], int]]]:
+    """The disagreement seen and expected, and both without one unit of each cell, with the units that the cell has."""
+
     def without(cell: tuple[Any, Any] | None) -> tuple[float, float]:
-        """The disagreement seen and expected, with one unit of a cell left out."""
         left = cells - Counter([cell]) if cell else cells
         size = left.total()
         rows: Counter[Any] = Counter()
@@ -108,19 +134,8 @@ def cohen_kappa(
         chance = fsum(p * q * distance(a, b) for a, p in rows.items() for b, q in columns.items()) / size**2
         return seen, chance
 
-    seen, chance = without(None)
-    left_out = [(without(cell), count) for cell, count in cells.items()] if n > 1 else []
-    used = Counter([*first, *second])
-    return Agreement(
-        value=1 - seen / chance if chance > 0 else None,
-        interval=_interval(seen, chance, left_out, n=n, worst=1.0, confidence=confidence),
-        same=sum(count for (a, b), count in cells.items() if a == b) / n,
-        disagreement=seen,
-        chance_disagreement=chance,
-        base_rates=tuple((category, used[category] / (2 * n)) for category in places if used[category]),
-        n_units=n,
-        n_ratings=2 * n,
-    )
+    left_out = [(without(cell), count) for cell, count in cells.items()] if cells.total() > 1 else []
+    return (*without(None), left_out)
 
 
 def krippendorff_alpha(
