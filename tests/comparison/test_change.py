@@ -84,6 +84,26 @@ def test_with_many_cases_that_differ_the_p_value_is_that_of_the_t_test():
     )
 
 
+def test_two_clusters_with_most_of_the_cases_are_two_sources_however_many_others_there_are():
+    """Two that agree are luck every second time; the t test said better of 9 % of equal agents."""
+    groups = [*[0] * 30, *[1] * 30, *range(2, 40)]
+    baseline = [[0.4]] * len(groups)
+    candidate = [
+        [0.6 + 0.001 * (place % 7) if place < 60 else 0.4 + 0.1 * (-1) ** place]
+        for place in range(len(groups))
+    ]
+    found = ask(baseline, candidate, baseline_clusters=groups)
+    assert found.interval.low > 0
+    assert (found.outcome, found.test) == ("unclear", "sign-flip")
+    assert found.p_value > 0.1
+
+
+def test_many_clusters_of_one_size_keep_the_t_test():
+    groups = [place // 2 for place in range(80)]
+    candidate = [[0.5 + 0.01 * (place % 5)] for place in range(80)]
+    assert ask([[0.5]] * 80, candidate, baseline_clusters=groups).test == "clustered-t"
+
+
 def test_cases_of_one_cluster_count_as_one_source():
     baseline, candidate = [0.0] * 12, [1.0, 1, 0, 1, 1, 0, 1, 1, 0, 1, 1, 0]
     alone = ask(baseline, candidate)

@@ -18,7 +18,8 @@ All this asks about cases like these, of which these are a sample. Where only th
 that between attempts at a case (`calipers.stats.difference`), for times and amounts that of their logarithms.
 
 The p-value on the same cases is McNemar's (mid-p), or that of the sign-flip test, exact where no more than 28 cases or clusters differ,
-since a t test of a handful of cases is surer than they allow; with more it is that of the t test.
+since a t test of a handful of cases is surer than they allow; with more it is that of the t test. Clusters of which a few hold most of the
+cases tell no more than those few do, however many there are: there the sign-flip test draws its signs.
 
 Labels have no mean: of them it is counted from which label to which the cases went (`LabelChange`).
 
@@ -36,7 +37,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from calipers.stats.clusters import clustered_variance
+from calipers.stats.clusters import cluster_degrees, clustered_variance
 from calipers.stats.difference import (
     Difference,
     compare_paired,
@@ -74,6 +75,8 @@ Clusters: TypeAlias = Sequence[Hashable] | None
 
 _COUNTED = 28
 """Cases or clusters that differ, up to which `permutation_test` counts every choice of signs."""
+_FLIPS_DRAWN = 2_000_000
+"""Signs to draw at most, so that a comparison of many clusters stays quick."""
 
 _AWAY = 2.5
 """Added to logarithms, so that those of 1 and e are not taken for a fail and a pass."""
@@ -316,7 +319,7 @@ def _difference(question: Question, candidate: Cases, baseline: Cases) -> Differ
         clusters = question.baseline_clusters
         found = compare_paired(candidate, baseline, clusters=clusters, confidence=question.confidence)
         assert found is not None
-        return _exact(found, candidate, baseline, clusters)
+        return _by_signs(found, candidate, baseline, clusters)
     unpaired = compare_unpaired(
         candidate,
         baseline,
@@ -328,15 +331,18 @@ def _difference(question: Question, candidate: Cases, baseline: Cases) -> Differ
     return unpaired
 
 
-def _exact(found: Difference, candidate: Cases, baseline: Cases, clusters: Clusters) -> Difference:
-    """The difference with the p-value of the exact sign-flip test, where few enough cases differ to count all signs."""
+def _by_signs(found: Difference, candidate: Cases, baseline: Cases, clusters: Clusters) -> Difference:
+    """The difference with the p-value of the sign-flip test, where cases or clusters tell too little for that of the t test."""
     if found.test not in {"paired-t", "clustered-t"}:
         return found
     moving = sum(change != 0 for change in without_rounding(_means(candidate), _means(baseline))[0])
-    if min(moving, found.n_clusters or moving) > _COUNTED:
+    units = min(moving, found.n_clusters or moving)
+    few_large = clusters is not None and cluster_degrees(Counter(clusters).values()) <= _COUNTED
+    if units > _COUNTED and not few_large:
         return found
-    test = permutation_test(candidate, baseline, seed=0, clusters=clusters)
-    if test is None or not test.exact:
+    draws = min(10_000, max(1000, _FLIPS_DRAWN // max(1, units)))
+    test = permutation_test(candidate, baseline, seed=0, clusters=clusters, resamples=draws)
+    if test is None or not (test.exact or few_large):
         return found
     return msgspec.structs.replace(found, p_value=test.p_value, test="sign-flip")
 
