@@ -6,7 +6,6 @@ from calipers.data.result import EvaluationResult as EvaluationResult
 from calipers.data.result import EvaluatorFailure as EvaluatorFailure
 from calipers.data.result import EvaluatorSpec as EvaluatorSpec
 from calipers.data.result import Skipped as Skipped
-from calipers.evaluators.calibration import CalibrationEvaluator as CalibrationEvaluator
 from calipers.evaluators.confusion import ConfusionMatrixEvaluator as ConfusionMatrixEvaluator
 from calipers.evaluators.containment import Contains as Contains
 from calipers.evaluators.containment import ContainsAll as ContainsAll
@@ -24,6 +23,7 @@ from calipers.evaluators.numeric import CloseTo as CloseTo
 from calipers.evaluators.numeric import InRange as InRange
 from calipers.evaluators.pattern import MatchesRegex as MatchesRegex
 from calipers.evaluators.python_code import RunsPython as RunsPython
+from calipers.evaluators.score_curves import CalibrationEvaluator as CalibrationEvaluator
 from calipers.evaluators.score_curves import KolmogorovSmirnovEvaluator as KolmogorovSmirnovEvaluator
 from calipers.evaluators.score_curves import PrecisionRecallEvaluator as PrecisionRecallEvaluator
 from calipers.evaluators.score_curves import ROCAUCEvaluator as ROCAUCEvaluator

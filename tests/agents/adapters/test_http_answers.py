@@ -3,7 +3,7 @@
 import pytest
 
 from calipers.agents import ToolCall
-from calipers.agents.adapters.json_reply import read_count, read_text, read_tool_calls
+from calipers.agents.adapters.http import read_count, read_text, read_tool_calls
 from calipers.errors import AgentReplyError
 
 ANSWER = {
