@@ -12,7 +12,7 @@ from calipers.errors import InvalidTraceError
 
 @pytest.mark.parametrize("name", ["", "  ", None, 3], ids=repr)
 def test_an_agent_without_a_name_is_refused(name):
-    with pytest.raises(InvalidTraceError, match="agent's name"):
+    with pytest.raises(InvalidTraceError, match="agent_name must be a text that is not empty"):
         TraceRecorder(name)
 
 

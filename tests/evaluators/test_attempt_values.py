@@ -140,7 +140,7 @@ def test_a_result_of_another_kind_is_not_the_value(report):
 
 
 def test_an_unknown_place_is_refused_with_those_there_are():
-    with pytest.raises(InvalidOptionError, match=r"predicted_from must be one of 'output', .* got 'outputs'"):
+    with pytest.raises(InvalidOptionError, match=r"predicted_from must be one of output, .* got 'outputs'"):
         Source("predicted", "outputs")
 
 

@@ -205,7 +205,11 @@ def test_calls_of_the_trace_are_judged_in_a_run():
             InvalidOptionError,
             "failed must be one of count, skip",
         ),
-        (lambda: ToolCallCount("", maximum=1), InvalidOptionError, "the name of a tool, got ''"),
+        (
+            lambda: ToolCallCount("", maximum=1),
+            InvalidOptionError,
+            "tool of ToolCallCount must be a text that is not empty, or None, got ''",
+        ),
     ],
 )
 def test_what_means_nothing_is_refused_when_it_is_written(make, error, message):

@@ -45,5 +45,5 @@ def test_the_reason_names_the_type(judge):
 
 @pytest.mark.parametrize("type_name", [int, "", None])
 def test_the_type_is_given_by_name(type_name):
-    with pytest.raises(InvalidOptionError, match="the name of a type"):
+    with pytest.raises(InvalidOptionError, match="type_name of IsInstance must be a text"):
         IsInstance(type_name)

@@ -201,16 +201,16 @@ class TestInput:
 
     @pytest.mark.parametrize("code", [b"print(1)", None, 5])
     def test_code_that_is_not_text_is_a_type_error(self, sandbox, code):
-        with pytest.raises(TypeError, match=r"code is .*: expected a str"):
+        with pytest.raises(TypeError, match=r"code must be a text, got"):
             sandbox.run_sync(code)
 
     def test_an_error_does_not_repeat_all_of_a_large_value(self):
         with pytest.raises(TypeError) as raised:
             run_python_sync(bytes(1_000_000))
-        assert len(str(raised.value)) < 200
+        assert len(str(raised.value)) < 250
 
     def test_stdin_that_is_not_text_is_a_type_error(self, sandbox):
-        with pytest.raises(TypeError, match="stdin is b'x', of type bytes: expected a str"):
+        with pytest.raises(TypeError, match="stdin must be a text, got b'x'"):
             sandbox.run_sync("", stdin=b"x")
 
     @linux

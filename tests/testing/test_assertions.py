@@ -229,7 +229,7 @@ def test_repeats_are_told():
         ({"at_most": -0.1}, "at_most must be a number from 0 to 1, or None, got -0.1"),
         ({"at_least": float("nan")}, "at_least must be a number from 0 to 1, or None, got nan"),
         ({"at_least": True}, "at_least must be a number from 0 to 1, or None, got True"),
-        ({"evaluator": "EqualExpected", "at_least": 0.5}, "'EqualExpected'; did you mean 'EqualsExpected'?"),
+        ({"evaluator": "EqualExpected", "at_least": 0.5}, "'EqualExpected' (did you mean 'EqualsExpected'?)"),
         ({"evaluator": "Polite", "at_least": 0.5}, "is called 'Polite'; there are 'EqualsExpected'"),
         ({"evaluator": "length", "at_least": 0.5}, "'length' is a score, which has a mean: use assert_mean"),
     ],

@@ -34,6 +34,7 @@ from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, ParamSpec, Self, TypeVar, cast
 
+from calipers.data.argument_checks import check_text
 from calipers.data.attempt import Attempt, running_attempt
 from calipers.data.redaction import masked, masked_text, secrets_in, without
 from calipers.data.trace import LLMCall, ToolCall, Trace, Turn, TurnType, new_id
@@ -134,7 +135,7 @@ class Recording:
 
     @input_text.setter
     def input_text(self, text: str) -> None:
-        self._input_text = _checked_text("input_text", text)
+        self._input_text = check_text("input_text", text, or_empty=True, error=InvalidTraceError)
 
     @property
     def output_text(self) -> str | None:
@@ -143,7 +144,9 @@ class Recording:
 
     @output_text.setter
     def output_text(self, text: str | None) -> None:
-        self._output_text = None if text is None else _checked_text("output_text", text)
+        self._output_text = check_text(
+            "output_text", text, or_empty=True, or_none=True, error=InvalidTraceError
+        )
 
     # ------------------------------------------------------------------ the block
 
@@ -405,8 +408,8 @@ class Recording:
 
     def _message(self, kind: TurnType, text: str) -> None:
         self._check_open()
-        content = _checked_text("a message", text)
-        self._add(Turn(turn_type=kind, content=content, timestamp=self.log.now()))
+        check_text("a message", text, or_empty=True, error=InvalidTraceError)
+        self._add(Turn(turn_type=kind, content=text, timestamp=self.log.now()))
 
     def _model(self, model: str | None) -> str:
         found = model or self.model
@@ -415,12 +418,6 @@ class Recording:
                 f"a request goes to a model: name it here, or give the recorder model=..., got {found!r}"
             )
         return found
-
-
-def _checked_text(what: str, text: Any) -> str:
-    if not isinstance(text, str):
-        raise InvalidTraceError(f"{what} must be text, got {text!r:.200}")
-    return text
 
 
 def carry(function: Callable[ArgumentsT, ResultT]) -> Callable[ArgumentsT, ResultT]:
@@ -483,10 +480,7 @@ class TraceRecorder:
         keep_secrets: bool = False,
         records_calls: bool | None = None,
     ) -> None:
-        if not isinstance(agent_name, str) or not agent_name.strip():
-            raise InvalidTraceError(
-                f"a recorder needs the agent's name, a non-empty text, got {agent_name!r}"
-            )
+        check_text("agent_name", agent_name, error=InvalidTraceError)
         Trace(tags=tags)  # what a trace would refuse at the end is better refused here
         self.agent_name = agent_name
         self.model = model

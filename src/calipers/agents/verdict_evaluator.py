@@ -16,7 +16,6 @@ weights: rounding decides no verdict.
 """
 
 import dataclasses
-import difflib
 import inspect
 import math
 from abc import ABC, abstractmethod
@@ -24,6 +23,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from time import perf_counter
 from typing import Any, NamedTuple
 
+from calipers.data.argument_checks import did_you_mean
 from calipers.data.case import Case
 from calipers.data.evaluator_output import read_output
 from calipers.data.result import EvalResult, EvalVerdict, describe_error
@@ -156,9 +156,7 @@ def check_items(owner: str, option: str, value: Any, items: str) -> None:
 
 
 def instead(given: Any, known: Iterable[str]) -> str:
-    """What a name that nobody knows may have been meant for, to end a message with."""
+    """The end of a message about an unknown name: the known one that is close to it, or all of them."""
     names = list(known)
-    close = difflib.get_close_matches(str(given), names, n=1)
-    if close:
-        return f": did you mean {close[0]!r}?"
-    return f"; there are {', '.join(names)}" if names else ": it takes none"
+    listed = f"; there are {', '.join(names)}" if names else ": it takes none"
+    return did_you_mean(given, names) or listed

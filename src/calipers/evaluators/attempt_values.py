@@ -13,6 +13,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, TypeAlias, TypeVar, assert_never, get_args
 
+from calipers.data.argument_checks import check_choice
 from calipers.data.record import ReportCase, ReportCaseFailure
 from calipers.data.result import EvaluationResult, kind_of
 from calipers.errors import InvalidOptionError
@@ -69,10 +70,7 @@ class Source:
     """Which part: a name where the place holds many, a field where it holds one value; `None` for all of it."""
 
     def __post_init__(self) -> None:
-        if self.place not in get_args(Place):
-            raise InvalidOptionError(
-                f"{self.role}_from must be one of {', '.join(map(repr, get_args(Place)))}, got {self.place!r}"
-            )
+        check_choice(f"{self.role}_from", self.place, get_args(Place))
         if self.key is None and self.place in _NAMED:
             raise InvalidOptionError(
                 f"{self.role}_from={self.place!r} needs {self.role}_key: the name of one of the {self.place}"

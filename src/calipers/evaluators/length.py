@@ -4,11 +4,11 @@ from collections.abc import Sized
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, assert_never, get_args
 
+from calipers.data.argument_checks import check_choice
 from calipers.data.context import EvaluatorContext
 from calipers.data.evaluator import Evaluator
 from calipers.data.result import EvaluationReason
 from calipers.data.value_text import show_typed
-from calipers.errors import InvalidOptionError
 
 from .numeric import check_counts, describe_bounds, is_within
 
@@ -35,8 +35,7 @@ class Length(Evaluator):
 
     def __post_init__(self) -> None:
         check_counts("Length", self.minimum, self.maximum)
-        if self.unit not in get_args(Unit):
-            raise InvalidOptionError(f"unit must be one of {', '.join(get_args(Unit))}, got {self.unit!r}")
+        check_choice("unit of Length", self.unit, get_args(Unit))
 
     def evaluate(self, ctx: EvaluatorContext) -> EvaluationReason:
         """True if the length lies in the range; otherwise the reason gives it."""

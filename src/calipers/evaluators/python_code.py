@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass, field
 
+from calipers.data.argument_checks import check_text
 from calipers.data.context import EvaluatorContext
 from calipers.data.evaluator import Evaluator
 from calipers.data.result import EvaluationReason
 from calipers.data.value_text import shorten, show_typed
-from calipers.errors import InvalidOptionError
 from calipers.sandbox import Limits, Outcome, run_python
 
 from .code_block import code_in
@@ -36,10 +36,8 @@ class RunsPython(Evaluator):
 
     def __post_init__(self) -> None:
         self._limits()
-        if self.expected_stdout is not None and not isinstance(self.expected_stdout, str):
-            raise InvalidOptionError(f"expected_stdout must be text, got {self.expected_stdout!r}")
-        if not isinstance(self.stdin, str):
-            raise InvalidOptionError(f"stdin must be text, got {self.stdin!r}")
+        check_text("expected_stdout", self.expected_stdout, or_empty=True, or_none=True)
+        check_text("stdin", self.stdin, or_empty=True)
 
     async def evaluate(self, ctx: EvaluatorContext) -> EvaluationReason:
         """True if it ran to its end and printed what was expected; an output that is not text fails.

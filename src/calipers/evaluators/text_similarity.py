@@ -10,12 +10,12 @@ Similarity runs from 0 to 1, where 1 means equal, by one of three methods:
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, get_args
 
-from calipers.data.argument_checks import check_share
+from calipers.data.argument_checks import check_choice, check_share, check_text
 from calipers.data.context import EvaluatorContext
 from calipers.data.evaluator import Evaluator, Expectation
 from calipers.data.result import EvaluationReason, Skipped
 from calipers.data.value_text import show, show_typed
-from calipers.errors import InvalidOptionError, MissingExtraError
+from calipers.errors import MissingExtraError
 
 Method: TypeAlias = Literal["characters", "words", "part"]
 """How two texts are compared."""
@@ -121,10 +121,8 @@ def text_similarity(
 
 
 def _check_options(owner: str, value: Any, method: Any) -> None:
-    if value is not None and not isinstance(value, str):
-        raise InvalidOptionError(f"{owner} compares with text, got {value!r}")
-    if method not in get_args(Method):
-        raise InvalidOptionError(f"method must be one of {', '.join(get_args(Method))}, got {method!r}")
+    check_text(f"value of {owner}", value, or_empty=True, or_none=True)
+    check_choice(f"method of {owner}", method, get_args(Method))
 
 
 def _target(ctx: EvaluatorContext, value: str | None) -> str | Skipped:

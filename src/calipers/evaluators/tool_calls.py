@@ -14,12 +14,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
+from calipers.data.argument_checks import check_text
 from calipers.data.context import NO_TOOL_CALLS, EvaluatorContext, not_recorded
 from calipers.data.evaluator import Evaluator, Expectation
 from calipers.data.result import EvalResult, EvaluationReason, EvalVerdict, Skipped
 from calipers.data.trace import ToolCall
 from calipers.data.value_text import show_typed
-from calipers.errors import InvalidOptionError, InvalidTraceError
+from calipers.errors import InvalidTraceError
 from calipers.matching import Trajectory
 from calipers.matching.call import ArgumentMode
 from calipers.matching.match import as_actual_calls, as_expected_calls, match_calls
@@ -138,10 +139,7 @@ class ToolCallCount(Evaluator):
     """What the result is called; `None` for the class's name."""
 
     def __post_init__(self) -> None:
-        if self.tool is not None and (not isinstance(self.tool, str) or not self.tool):
-            raise InvalidOptionError(
-                f"ToolCallCount counts the calls of a tool: give the name of a tool, got {self.tool!r}"
-            )
+        check_text("tool of ToolCallCount", self.tool, or_none=True)
         check_counts("ToolCallCount", self.minimum, self.maximum)
         MatchOptions(failed=self.failed)
 

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass, field
 
+from calipers.data.argument_checks import check_text
 from calipers.data.context import EvaluatorContext
 from calipers.data.evaluator import Evaluator
 from calipers.data.result import EvaluationReason
 from calipers.data.value_text import show
-from calipers.errors import InvalidOptionError
 
 
 @dataclass
@@ -23,10 +23,7 @@ class IsInstance(Evaluator):
     """What the result is called; `None` for the class's name."""
 
     def __post_init__(self) -> None:
-        if not isinstance(self.type_name, str) or not self.type_name:
-            raise InvalidOptionError(
-                f"IsInstance needs the name of a type as text, such as 'dict', got {self.type_name!r}"
-            )
+        check_text("type_name of IsInstance", self.type_name)
 
     def evaluate(self, ctx: EvaluatorContext) -> EvaluationReason:
         """True if any class in the type's inheritance has the name; otherwise the reason names the type."""

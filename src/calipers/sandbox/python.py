@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import reprlib
 import shutil
 import signal
 import sys
@@ -23,6 +22,7 @@ from pathlib import Path
 
 import msgspec
 
+from calipers.data.argument_checks import check_text
 from calipers.errors import SandboxError
 from calipers.process.loop import run_sync
 from calipers.sandbox.child import Ending, hold
@@ -50,11 +50,8 @@ class Sandbox(msgspec.Struct, frozen=True, kw_only=True):
             TypeError: `code` or `stdin` is not a str.
             SandboxError: the program could not be started, or not as `require_isolation` asks.
         """
-        for name, text in (("code", code), ("stdin", stdin)):
-            if not isinstance(text, str):
-                raise TypeError(
-                    f"{name} is {reprlib.repr(text)}, of type {type(text).__name__}: expected a str"
-                )
+        check_text("code", code, or_empty=True, error=TypeError)
+        check_text("stdin", stdin, or_empty=True, error=TypeError)
         if sys.platform == "win32":
             raise SandboxError("the sandbox needs a POSIX system: on Windows, run it in WSL")
         packages = [str(folder) for folder in self.packages]

@@ -5,12 +5,11 @@ expected and what came, and what the evaluators said. Nothing vacuous passes: a 
 which nothing was asserted and a run that ended early fail every one of them.
 """
 
-from difflib import get_close_matches
 from typing import Literal, TypeVar, overload
 
 from calipers.comparison.case_pairs import cases_of
 from calipers.comparison.columns import Columns, passes
-from calipers.data.argument_checks import check_number, check_share, check_whole_number
+from calipers.data.argument_checks import check_number, check_share, check_whole_number, did_you_mean
 from calipers.data.context import InputsT, MetadataT, OutputT
 from calipers.data.record import ReportCase, ReportCaseFailure
 from calipers.data.result import Kind
@@ -245,12 +244,8 @@ def _column(report: Report, name: str, kind: Kind, confidence: float) -> Summary
         if column.name == name:
             raise InvalidOptionError(f"{name!r} is {_KINDS[column.kind]}")
     names = [column.name for column in columns if column.kind == kind]
-    near = get_close_matches(name, names, n=1)
-    if near:
-        hint = f"did you mean {near[0]!r}?"
-    else:
-        hint = f"there are {', '.join(map(repr, names))}" if names else f"the report has no {kind}"
-    raise InvalidOptionError(f"no {kind} is called {name!r}; {hint}")
+    there = f"; there are {', '.join(map(repr, names))}" if names else f"; the report has no {kind}"
+    raise InvalidOptionError(f"no {kind} is called {name!r}{did_you_mean(name, names) or there}")
 
 
 class _Bounds:

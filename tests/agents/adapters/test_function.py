@@ -258,7 +258,7 @@ def test_a_try_that_was_given_up_does_not_put_its_trace_in_the_place_of_the_next
 def test_what_is_not_a_function_or_has_no_name_is_refused():
     with pytest.raises(TaskContractError, match="an agent is a function"):
         FunctionAdapter("agent")
-    with pytest.raises(InvalidTraceError, match="agent's name"):
+    with pytest.raises(InvalidTraceError, match="agent_name must be a text that is not empty"):
         FunctionAdapter(agent, name="")
     with pytest.raises(InvalidTraceError, match="tags"):
         FunctionAdapter(agent, tags="nightly")

@@ -137,5 +137,8 @@ def test_a_threshold_is_a_share(option, value):
 
 
 def test_an_embedding_is_a_function():
-    with pytest.raises(InvalidOptionError, match="a function of a list of texts as embed, got 'openai'"):
+    with pytest.raises(
+        InvalidOptionError,
+        match="embed of EmbeddingSimilarityEvaluator must be a function, or None, got 'openai'",
+    ):
         EmbeddingSimilarityEvaluator(embed="openai")

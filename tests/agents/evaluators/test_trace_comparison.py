@@ -218,7 +218,7 @@ def test_the_reason_gives_each_dimension_and_what_became_of_the_calls(judge):
     [
         ({"weights": {}}, "a dict of dimensions and weights"),
         ({"weights": [1, 2]}, "a dict of dimensions and weights"),
-        ({"weights": {"tool_sequences": 1}}, "no dimension 'tool_sequences': did you mean 'tool_sequence'"),
+        ({"weights": {"tool_sequences": 1}}, "no dimension 'tool_sequences' \\(did you mean 'tool_sequence'"),
         ({"weights": {"x": 1}}, "no dimension 'x'; there are tool_sequence, tool_parameters"),
         (
             {"weights": {"tool_sequence": 0}},
@@ -227,8 +227,8 @@ def test_the_reason_gives_each_dimension_and_what_became_of_the_calls(judge):
         ({"weights": {"tool_sequence": math.nan}}, "weight of .*, got nan"),
         ({"pass_threshold": 0}, "pass_threshold of .*, got 0"),
         ({"partial_threshold": 2}, "partial_threshold of .*, got 2"),
-        ({"ignore_arguments": "id"}, "a list of names of arguments as ignore_arguments"),
-        ({"embed": "openai"}, "a function of a list of texts as embed"),
+        ({"ignore_arguments": "id"}, "ignore_arguments of TraceComparisonEvaluator must be a list of texts"),
+        ({"embed": "openai"}, "embed of TraceComparisonEvaluator must be a function"),
     ],
     ids=range(10),
 )

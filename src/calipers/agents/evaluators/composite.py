@@ -26,7 +26,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from calipers.agents.test_case import TestCase
 from calipers.agents.verdict_evaluator import BaseEvaluator, Scale, check_items, skip, some_of, weighted_mean
-from calipers.data.argument_checks import check_number, check_share
+from calipers.data.argument_checks import check_choice, check_number, check_share
 from calipers.data.case import Case
 from calipers.data.context import EvaluatorContext
 from calipers.data.evaluator import Evaluator, EvaluatorLike, changed_fields
@@ -142,10 +142,7 @@ class CompositeEvaluator(BaseEvaluator):
         check_items("CompositeEvaluator", "evaluators", self.evaluators, "(evaluator, weight)")
         check_share("pass_threshold of CompositeEvaluator", self.pass_threshold, or_zero=False)
         check_share("partial_threshold of CompositeEvaluator", self.partial_threshold, or_zero=False)
-        if self.on_error not in get_args(OnError):
-            raise InvalidOptionError(
-                f"on_error must be one of {', '.join(get_args(OnError))}, got {self.on_error!r}"
-            )
+        check_choice("on_error of CompositeEvaluator", self.on_error, get_args(OnError))
         if not self._parts:
             raise InvalidOptionError("CompositeEvaluator needs at least one evaluator, got none")
         for part, weight in self._parts:

@@ -11,11 +11,11 @@ from typing import Any, TypeAlias
 
 from calipers.agents.test_case import TestCase
 from calipers.agents.verdict_evaluator import BaseEvaluator, Scale, skip
-from calipers.data.argument_checks import check_share
+from calipers.data.argument_checks import check_function, check_share
 from calipers.data.evaluator import Expectation
 from calipers.data.result import EvalResult
 from calipers.data.trace import Trace
-from calipers.errors import InvalidOptionError, InvalidOutputError
+from calipers.errors import InvalidOutputError
 from calipers.models.embeddings import cosine_similarity, embed
 
 Vectors: TypeAlias = Sequence[Sequence[float]]
@@ -43,14 +43,9 @@ class EmbeddingSimilarityEvaluator(BaseEvaluator):
 
     def __post_init__(self) -> None:
         check_share("threshold of EmbeddingSimilarityEvaluator", self.threshold, or_zero=False)
-        if self.partial_threshold is not None:
-            check_share(
-                "partial_threshold of EmbeddingSimilarityEvaluator", self.partial_threshold, or_zero=False
-            )
-        if self.embed is not None and not callable(self.embed):
-            raise InvalidOptionError(
-                f"EmbeddingSimilarityEvaluator needs a function of a list of texts as embed, got {self.embed!r:.200}"
-            )
+        partial = self.partial_threshold
+        check_share("partial_threshold of EmbeddingSimilarityEvaluator", partial, or_zero=False, or_none=True)
+        check_function("embed of EmbeddingSimilarityEvaluator", self.embed, or_none=True)
 
     def needs_expectations(self) -> frozenset[Expectation]:
         """The expected output, which it compares with."""

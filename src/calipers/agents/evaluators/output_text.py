@@ -21,7 +21,7 @@ from calipers.agents.verdict_evaluator import (
     some_of,
     weighted_share,
 )
-from calipers.data.argument_checks import check_number, check_whole_number
+from calipers.data.argument_checks import check_flag, check_number, check_text, check_whole_number
 from calipers.data.result import EvalResult
 from calipers.data.trace import Trace
 from calipers.errors import InvalidOptionError
@@ -139,11 +139,8 @@ def _read(number: int, given: Any) -> _Pattern:
     if not isinstance(wanted.pattern, str) or not wanted.pattern:
         raise InvalidOptionError(f"{where} needs its pattern as non-empty text, got {dict(given)!r:.200}")
     check_number(f"weight of {where}, {wanted.pattern!r:.100}", wanted.weight, above=0)
-    if not isinstance(wanted.must_match, bool) or not isinstance(wanted.description, str):
-        raise InvalidOptionError(
-            f"{where}, {wanted.pattern!r:.100}, needs True or False as must_match and text as description, "
-            f"got {wanted.must_match!r:.100} and {wanted.description!r:.100}"
-        )
+    check_flag(f"must_match of {where}, {wanted.pattern!r:.100}", wanted.must_match)
+    check_text(f"description of {where}, {wanted.pattern!r:.100}", wanted.description, or_empty=True)
     return wanted
 
 

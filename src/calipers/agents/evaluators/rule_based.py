@@ -26,7 +26,7 @@ from calipers.agents.verdict_evaluator import (
     some_of,
     weighted_share,
 )
-from calipers.data.argument_checks import check_number, check_share, check_whole_number
+from calipers.data.argument_checks import check_number, check_share, check_text, check_whole_number
 from calipers.data.result import EvalResult
 from calipers.data.trace import Trace
 from calipers.data.value_text import show
@@ -51,10 +51,7 @@ class RuleSpec:
     def __post_init__(self) -> None:
         _argument(self)
         check_number(f"weight of the rule {self.rule_type!r}", self.weight, above=0)
-        if not isinstance(self.description, str):
-            raise InvalidOptionError(
-                f"the rule {self.rule_type!r} needs text as description, got {self.description!r}"
-            )
+        check_text(f"description of the rule {self.rule_type!r}", self.description, or_empty=True)
 
 
 @dataclass

@@ -20,7 +20,7 @@ from typing import Any, Literal
 
 from calipers.agents.test_case import TestCase, as_test_case
 from calipers.agents.verdict_evaluator import BaseEvaluator, Scale, skip, weighted_mean
-from calipers.data.argument_checks import check_share
+from calipers.data.argument_checks import check_choice, check_share
 from calipers.data.case import Case
 from calipers.data.evaluator import Evaluator, EvaluatorLike, changed_fields
 from calipers.data.evaluator_styles import as_evaluator
@@ -117,8 +117,7 @@ class StatisticalEvaluator(BaseEvaluator):
             raise InvalidOptionError(
                 f"confidence must lie between 0 and 1, such as 0.95, got {self.confidence!r}"
             )
-        if self.on_error not in {"error", "skip"}:
-            raise InvalidOptionError(f"on_error must be 'error' or 'skip', got {self.on_error!r}")
+        check_choice("on_error of StatisticalEvaluator", self.on_error, ("error", "skip"))
         self.name = self.name or f"statistical-{self._part.get_default_evaluation_name()}"
 
     def __getstate__(self) -> dict[str, Any]:

@@ -9,11 +9,11 @@ is expected twice must be called twice. Other calls are allowed. For arguments, 
 from dataclasses import dataclass, field
 
 from calipers.agents.test_case import TestCase
-from calipers.agents.verdict_evaluator import ALL_OR_SOME, BaseEvaluator, check_items, skip
+from calipers.agents.verdict_evaluator import ALL_OR_SOME, BaseEvaluator, skip
+from calipers.data.argument_checks import check_texts
 from calipers.data.context import NO_TOOL_CALLS, not_recorded
 from calipers.data.result import EvalResult
 from calipers.data.trace import Trace
-from calipers.errors import InvalidOptionError
 from calipers.matching import match_calls
 
 
@@ -33,12 +33,7 @@ class ToolUsageAuditor(BaseEvaluator):
     """Whether a call whose tool failed counts as a call."""
 
     def __post_init__(self) -> None:
-        if self.expected_tools is None:
-            return
-        check_items("ToolUsageAuditor", "expected_tools", self.expected_tools, "names of tools")
-        for tool in self.expected_tools:
-            if not isinstance(tool, str) or not tool:
-                raise InvalidOptionError(f"ToolUsageAuditor expects tools by their names, got {tool!r:.200}")
+        check_texts("expected_tools of ToolUsageAuditor", self.expected_tools, or_none=True)
 
     async def _evaluate(self, test_case: TestCase, trace: Trace) -> EvalResult:
         told = test_case.expected_tool_calls

@@ -19,8 +19,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias, assert_never, get_args
 
 from calipers.agents.test_case import TestCase
-from calipers.agents.verdict_evaluator import BaseEvaluator, Scale, check_items, instead, skip, weighted_mean
-from calipers.data.argument_checks import check_number, check_share
+from calipers.agents.verdict_evaluator import BaseEvaluator, Scale, instead, skip, weighted_mean
+from calipers.data.argument_checks import check_function, check_number, check_share, check_texts
 from calipers.data.result import EvalResult
 from calipers.data.trace import Trace
 from calipers.errors import InvalidOptionError
@@ -72,13 +72,8 @@ class TraceComparisonEvaluator(BaseEvaluator):
             )
         check_share("pass_threshold of TraceComparisonEvaluator", self.pass_threshold, or_zero=False)
         check_share("partial_threshold of TraceComparisonEvaluator", self.partial_threshold, or_zero=False)
-        check_items(
-            "TraceComparisonEvaluator", "ignore_arguments", self.ignore_arguments, "names of arguments"
-        )
-        if self.embed is not None and not callable(self.embed):
-            raise InvalidOptionError(
-                f"TraceComparisonEvaluator needs a function of a list of texts as embed, got {self.embed!r:.200}"
-            )
+        check_texts("ignore_arguments of TraceComparisonEvaluator", self.ignore_arguments)
+        check_function("embed of TraceComparisonEvaluator", self.embed, or_none=True)
         if self.weights is not None:
             _check_weights(self.weights)
 
