@@ -99,7 +99,7 @@ def test_what_is_json(judge, text, passes):
             "not JSON: Expecting ':' delimiter at line 2 column 6, near '{\"a\": 1,\\n \"b\" 2}'",
         ),
         ("  ", "not JSON: the text is empty"),
-        ("[NaN]", "not JSON: NaN is no JSON value"),
+        ("[NaN]", "not JSON: NaN is not a JSON value"),
         ({"a": 1}, "expected JSON as text, got {'a': 1} (dict)"),
         (b"\xff", "not JSON: the bytes are not UTF-8 at position 0"),
     ],

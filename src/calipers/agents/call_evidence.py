@@ -1,16 +1,16 @@
-"""Whether calls of tools would have been recorded: what an empty list of calls may be taken for.
+"""Evidence that tool calls would have been recorded, so that an empty list of calls means "none was made".
 
-An agent without a recorded call either called nothing, or called what nothing records. Evidence for the first is code that
-records calls within the agent's reach:
+An agent without a recorded call either called nothing, or called what nothing records. Evidence for the first is code
+within the agent's reach that records calls:
 
-- functions marked with `@tool`. They show that calls of these tools are recorded, and say nothing of other tools;
-- code that calls `record_tool_call` or `tool_call` of a recording. It names the tools when it runs, so it may record any.
+- functions marked with `@tool`: calls of these tools are recorded, and nothing is known of other tools;
+- code that calls `record_tool_call` or `tool_call` of a recording: it may record calls of any tool.
 
-A name alone is no evidence: another library's object may have a `tool_call`, too. A tool is the function that `@tool` made,
+A name alone is no evidence: another library's object may have a `tool_call`, too. A tool is a function that `@tool` made,
 and a recording is a variable that the source shows to come from `TraceRecorder` or `current_recording`, or that holds one.
 
-Evidence is looked for in what a function uses (the names in its code, its closure, its object) and in what these hold, the
-nearest first, up to a fixed number of objects. So an agent of a framework is found to have the tools that were given to it.
+The search covers what a function uses (the names in its code, its closure, its object) and what these hold, the nearest
+first, up to a fixed number of objects. So it finds the tools that were given to a framework's agent.
 """
 
 import ast
@@ -54,7 +54,7 @@ _BY_CALLER: weakref.WeakKeyDictionary[types.CodeType, Found] = weakref.WeakKeyDi
 
 
 def tools_reached(root: Any) -> Found:
-    """The evidence within reach of an object, such as an agent's function. It is looked for once."""
+    """The evidence within reach of an object, such as an agent's function. The search runs once per object."""
     known = _KNOWN.get(id(root))
     if known is not None and known[0]() is root:
         return known[1]
@@ -111,7 +111,7 @@ def _look(*roots: Any) -> Found:
                 tools.update(_marked(value))
                 by_hand = by_hand or _is_by_hand(value)
             waiting.extend(_inside(value))
-        except Exception:  # noqa: S112 - an object that does not let itself be looked at, or that changes meanwhile
+        except Exception:  # noqa: S112 - an object that refuses to be looked at, or changes meanwhile
             continue
     return Found(frozenset(tools), by_hand)
 
@@ -121,7 +121,7 @@ def _is_passed_over(module: str) -> bool:
 
 
 def _marked(function: types.FunctionType | types.MethodType) -> tuple[str, ...]:
-    """The name of the tool that a function is; other decorators copy the mark, and are no tools."""
+    """The name of the tool that a function is. Other decorators copy the mark and are no tools."""
     if not isinstance(function, types.FunctionType) or MARK not in function.__dict__:
         return ()
     is_tool = function.__globals__.get("__name__") == f"{__package__}.tools"
@@ -155,7 +155,7 @@ def _inside(value: Any) -> Iterable[Any]:
 
 
 def _inside_function(function: types.FunctionType) -> Iterator[Any]:
-    if not _is_passed_over(function.__module__ or ""):  # what Calipers itself uses says nothing of the agent
+    if not _is_passed_over(function.__module__ or ""):  # what Calipers uses says nothing about the agent
         yield from _used_by(function.__code__, function.__globals__)
     yield from function.__dict__.values()
     yield from function.__defaults__ or ()
@@ -185,7 +185,7 @@ def _closure(function: types.FunctionType) -> dict[str, Any]:
 
 
 def _names_in(code: types.CodeType) -> frozenset[str]:
-    """The names that code uses, that of the functions inside included."""
+    """The names that code uses, functions inside included."""
     inner = [_names_in(each) for each in code.co_consts if type(each) is types.CodeType]
     return frozenset(code.co_names).union(*inner)
 

@@ -1,8 +1,8 @@
-"""What has happened so far: turns in the order in which they began, some of them still running.
+"""The events of a recording: turns in the order in which they began, some of them still running.
 
-A log is written by any number of threads and tasks at once. It is open from `begin` to `end`, and what is not finished
-at the end is in it as a failed call whose error says so. Calls go to the logs around it as well, messages do not: the
-agent whose work includes another agent answers for its calls, but does not hold its conversation.
+Any number of threads and tasks may write a log at once. It is open from `begin` to `end`; what is not finished at the end
+becomes a failed call whose error says so. Calls go to the logs around it as well, messages do not: an agent answers for
+the calls of its sub-agents, but does not hold their conversation.
 """
 
 import asyncio
@@ -85,7 +85,7 @@ class EventLog:
             self.ended = True
 
     def now(self) -> datetime:
-        """The time by a clock that never goes back, however the system's is set meanwhile."""
+        """The time, by a clock that never goes back."""
         assert self.began_at is not None
         return self.began_at + timedelta(seconds=perf_counter() - self._started)
 
@@ -96,7 +96,7 @@ class EventLog:
         return self.began_at + timedelta(seconds=max(0.0, elapsed - (milliseconds or 0) / 1000))
 
     def add(self, event: Event) -> bool:
-        """Add an event here, and one with a call to the logs around; false if this log takes no more."""
+        """Add an event here, and a call also to the logs around this one; false if this log has ended."""
         if not self.take(event):
             return False
         turn = event.turn
@@ -108,7 +108,7 @@ class EventLog:
         return True
 
     def take(self, event: Event) -> bool:
-        """Add an event to this log alone; false if it takes no more."""
+        """Add an event to this log alone; false if it has ended."""
         with self._lock:
             if self.ended:
                 return False
@@ -157,14 +157,14 @@ def turn_of(call: ToolCall | LLMCall) -> Turn:
 
 
 def error_text(error: BaseException) -> str:
-    """`Type: text` of an error, or how it is to be told."""
+    """`Type: text` of an error."""
     if isinstance(error, asyncio.CancelledError | GeneratorExit):
         return "CancelledError: cancelled before it had finished"
     return describe_error(error)[1].removesuffix(": ")
 
 
 def _failed(call: LLMCall, error: str) -> Turn:
-    """The turn of a request that raised. What was put into it until then may be anything, and must not hide the error."""
+    """The turn of a request that raised. What the caller put into it may be anything, and must not hide the error."""
     try:
         call.metadata = {"error": error, **call.metadata}
         return turn_of(msgspec.structs.replace(call))

@@ -1,9 +1,8 @@
-"""Parameters that a framework fills in: the context of a run, its state, its settings. The agent never chose them.
+"""Parameters that a framework fills in: the context of a run, its state, its settings. The agent did not choose them.
 
-They hold what is nobody's argument: dependencies with their keys, the whole conversation. They are known by their
-annotation, or by the class of what was given, without importing any framework. An annotation is looked through
-`Annotated`, `Optional`, unions and generics; one written as text is read where its names can be found, and otherwise by
-the names in it.
+They hold dependencies with their keys, or the whole conversation. They are known by their annotation, or by the class of
+the value, without importing any framework. `Annotated`, `Optional`, unions and generics are looked through; an annotation
+written as text is read where its names can be found, and otherwise by the names in it.
 """
 
 import ast
@@ -33,7 +32,7 @@ _CLASSES: Final[dict[str, frozenset[str]]] = {
     "strands": frozenset({"Agent", "ToolContext"}),
     "workflows": frozenset({"Context"}),
 }
-"""By the package of a framework, its classes of which it makes the values itself. Subclasses count."""
+"""By package of a framework, the classes whose values it makes itself. Subclasses count."""
 
 _TELLING: Final = frozenset.union(*_CLASSES.values()) - {
     "Agent",
@@ -43,9 +42,9 @@ _TELLING: Final = frozenset.union(*_CLASSES.values()) - {
     "State",
     "Team",
 }
-"""Those whose names say it alone, for annotations that cannot be read."""
+"""Classes that are known by their name alone, for annotations that cannot be read."""
 _MARKS: Final = frozenset({"Depends", "Dependency", "InjectedToolCallId"})
-"""Names of what marks a parameter as injected where it stands as its default, or in `Annotated`."""
+"""Marks of an injected parameter, as its default or in `Annotated`."""
 _UNREADABLE: Final[Any] = object()
 
 

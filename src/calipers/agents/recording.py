@@ -4,24 +4,21 @@ A recording holds what happens between the beginning and the end of its block, i
 in all that inherit its context: tasks it starts, `asyncio.to_thread`. The threads of a pool inherit nothing; `carry`
 takes the context there. Two recordings in different tasks or threads know nothing of each other.
 
-- Turns stand in the order in which they began. A call recorded after the fact stands where it was recorded.
-- A recording inside another one, such as a sub-agent's, is a trace of its own. Its calls are in the outer trace, too,
-  and in its totals; its messages are not.
-- A call that is still running at the end is in the trace as one that failed, with an error that says so. What it does
-  later changes nothing.
+- Turns are in the order in which they began. A call recorded after the fact stands where it was recorded.
+- A recording inside another one, such as a sub-agent's, has a trace of its own. Its calls also count in the outer trace;
+  its messages do not.
+- A call that is still running at the end becomes a failed call, with an error that says so.
 - A recording without a call says that none was made only where there is evidence that it would have been recorded
   (`call_evidence.py`): the code around it has tools marked with `@tool`, or records calls by hand.
 - What looks like a secret (`calipers.data.redaction`) is recorded as `[redacted]`: in calls, in metadata, in errors. What the
-  agent was asked and what it said stands as it is, for that is what evaluators judge.
-- If the block is left by an exception, the trace so far is kept and has it under `metadata["error"]`.
-- An attempt of a run records the calls of functions marked with `@tool` also outside of any recording.
-- In a run, the outermost recordings of an attempt make its trace: evaluators find it as `ctx.trace`. Several, one after the
-  other or side by side, are one trace, in the order in which they began. A task that fails or runs out of time leaves the
-  trace so far in the report.
+  agent was asked and what it said stays as it is, because evaluators judge it.
+- If the block raises, the trace so far is kept, with the error under `metadata["error"]`.
+- A run records the calls of functions marked with `@tool` also outside of any recording.
+- In a run, the outermost recordings of an attempt make its trace, `ctx.trace`. Several make one trace, in the order in which
+  they began. A task that fails or runs out of time leaves the trace so far in the report.
 
-What is changed later does not change what was recorded: `snapshot` copies lists, tuples, dicts and sets, all the way down.
-Every other object is kept as it is: a copy of a connection, a model or a table would be costly or impossible, and the record
-of a call must not disturb the call.
+Later changes do not touch what was recorded: `snapshot` copies lists, tuples, dicts and sets, all the way down. Other objects
+are kept as they are: a copy of a connection, a model or a table would be costly or impossible.
 """
 
 import functools
@@ -60,7 +57,7 @@ def current_recording() -> "Recording | None":
 
 
 def place_to_record() -> "Recording | None":
-    """Where a call of a tool is recorded: the current recording, else that of the attempt this code runs in."""
+    """The recording for a tool call: the current one, else that of the attempt this code runs in."""
     recording, attempt = current_recording(), running_attempt()
     if recording is None and attempt is not None and attempt.takes_parts:
         with _OPENING:
@@ -73,13 +70,13 @@ def place_to_record() -> "Recording | None":
 
 
 def trace_without_calls(attempt: Attempt) -> Trace | None:
-    """The trace of an attempt that called no tool, where its task reaches tools that would have been recorded."""
+    """The trace of an attempt that called no tool, if its task reaches tools that would have been recorded."""
     reached = attempt.function is not None and tools_reached(attempt.function).tools
     return _of_attempt(attempt).trace if reached else None
 
 
 def _of_attempt(attempt: Attempt) -> "Recording":
-    """A recording of an attempt whose task is not recorded otherwise. It measures no time."""
+    """A recording for an attempt whose task has none. It measures no time."""
     function = attempt.function
 
     def marked() -> Found:
@@ -114,7 +111,7 @@ class Recording:
         self.keep_secrets = keep_secrets
         """Whether what looks like a secret is recorded as it is."""
         self.records_calls = records_calls
-        """Whether every tool call would be recorded here, or a function that looks for evidence; `None`: look at the caller."""
+        """Whether every tool call would be recorded, or a function that looks for evidence; `None`: look at the caller."""
         self.is_timed = is_timed
         """Whether it takes as long as the agent; else the total latency of the trace is unknown."""
         self.by_hand = False
@@ -130,7 +127,7 @@ class Recording:
 
     @property
     def input_text(self) -> str:
-        """What the agent was asked. The trace of a recording without it has the first user message."""
+        """What the agent was asked; without it, the trace has the first user message."""
         return self._input_text
 
     @input_text.setter
@@ -139,7 +136,7 @@ class Recording:
 
     @property
     def output_text(self) -> str | None:
-        """What the agent answered. The trace of a recording without it has the last agent message."""
+        """What the agent answered; without it, the trace has the last agent message."""
         return self._output_text
 
     @output_text.setter
@@ -181,7 +178,7 @@ class Recording:
         self.__exit__(kind, error, traceback)
 
     def suspend(self) -> None:
-        """Stop recording what this code does, until `resume`. What is running goes on being recorded."""
+        """Stop recording what this code does, until `resume`; calls in progress are still recorded."""
         # No token of the variable: a block may be left in another context than the one it was entered in.
         if _CURRENT.get() is self:
             _CURRENT.set(self.outer)
@@ -205,7 +202,7 @@ class Recording:
         call_id: str | None = None,
         timestamp: datetime | None = None,
     ) -> LLMCall:
-        """Record a request to a model that has been answered.
+        """Record a model call that has been answered.
 
         Args:
             model: default: the recorder's.
@@ -248,7 +245,7 @@ class Recording:
         tool_input: Mapping[str, Any] | None = None,
         tool_output: Any = None,
     ) -> ToolCall:
-        """Record a call of a tool that has been made.
+        """Record a tool call that has been made.
 
         Args:
             name: which tool.
@@ -293,14 +290,14 @@ class Recording:
     def tool_call(
         self, name: str, arguments: Mapping[str, Any] | None = None, *, call_id: str | None = None
     ) -> Iterator[ToolCall]:
-        """Record a call of a tool while it is made; for functions there is `@tool`.
+        """Record a tool call while it is made; for functions there is `@tool`.
 
         ```python
         with recording.tool_call("search", {"query": query}) as call:
             call.output = client.search(query)
         ```
 
-        Time, success and errors are recorded, and errors go on. Set `call.error` for a failure that raises nothing.
+        Time, success and errors are recorded, and errors are raised again. Set `call.error` for a failure that raises nothing.
         """
         self._check_open()
         self._note_by_hand()
@@ -321,7 +318,7 @@ class Recording:
 
     @contextmanager
     def llm_call(self, model: str | None = None, *, input_text: str = "") -> Iterator[LLMCall]:
-        """Record a request to a model while it is made.
+        """Record a model call while it is made.
 
         ```python
         with recording.llm_call("small-model", input_text=prompt) as call:
@@ -329,7 +326,7 @@ class Recording:
             call.output_text, call.output_tokens = answer.text, answer.tokens
         ```
 
-        The time is measured. An error goes on, and is recorded under `metadata["error"]` of the call.
+        The time is measured. An error is recorded under `metadata["error"]` of the call, and raised again.
         """
         self._check_open()
         asked = self.recorded(input_text)
@@ -373,7 +370,7 @@ class Recording:
         self.log.end()
 
     def attach(self) -> None:
-        """Give the trace to the attempt it was recorded in, if this is one of its outermost recordings."""
+        """Give the trace to the attempt, if this is one of its outermost recordings."""
         if self.attempt is not None:
             self.attempt.attach(self)
 
@@ -421,18 +418,18 @@ class Recording:
 
 
 def carry(function: Callable[ArgumentsT, ResultT]) -> Callable[ArgumentsT, ResultT]:
-    """The function, taking the context of whoever asks for it into the thread that calls it.
+    """The function with the context of this code, for a thread of a pool to call.
 
     Threads of a pool inherit no context: a tool called there is not recorded, and `increment_eval_metric` counts
     nothing. `pool.submit(carry(search), query)` and `pool.map(carry(search), queries)` do.
 
     Raises:
-        InvalidOptionError: it is an async function; `asyncio` takes its context along by itself.
+        InvalidOptionError: it is an async function; `asyncio` carries the context by itself.
     """
     if inspect.iscoroutinefunction(function):
         raise InvalidOptionError(
             f"carry takes a plain function into a thread, got the async {function!r}: "
-            "asyncio tasks have the context of those who start them"
+            "asyncio tasks inherit the context by themselves"
         )
     context = copy_context()
 
@@ -481,7 +478,7 @@ class TraceRecorder:
         records_calls: bool | None = None,
     ) -> None:
         check_text("agent_name", agent_name, error=InvalidTraceError)
-        Trace(tags=tags)  # what a trace would refuse at the end is better refused here
+        Trace(tags=tags)  # refuses now what the trace would refuse at the end
         self.agent_name = agent_name
         self.model = model
         self.tags = tags
@@ -513,7 +510,7 @@ class TraceRecorder:
         return made
 
     def finalize(self, *, input_text: str | None = None, output: str | None = None) -> Trace:
-        """The trace of the last recording, with what was asked and answered; the recorder is then as new.
+        """The trace of the last recording, with what was asked and answered. The recorder is then as new.
 
         Raises:
             InvalidTraceError: nothing was recorded, it is still being recorded, or several were recorded at once.
@@ -530,7 +527,7 @@ class TraceRecorder:
                 )
             if self._overlapping:
                 raise InvalidTraceError(
-                    "several executions were recorded at once, and the last is any of them: "
+                    "several executions were recorded at once, so there is no last one: "
                     "take the `trace` of each recording"
                 )
             self._last = None
@@ -569,14 +566,14 @@ class TraceRecorder:
             recording = recording.outer
         if not own:
             raise InvalidTraceError("this recorder records nothing: enter it with `with` before you leave it")
-        # Found nowhere around here, it was entered in another context: a fixture may do that.
+        # Otherwise it was entered in another context: a fixture may do that.
         return recording or own[-1]
 
 
 def snapshot(value: Any) -> Any:
     """The value with its containers copied.
 
-    What cannot be copied is kept as it is: nested too deeply, say, or changed by another thread meanwhile.
+    What cannot be copied is kept: it may be nested too deeply, or change in another thread meanwhile.
     """
     try:
         return _copy(value, {})
@@ -585,7 +582,7 @@ def snapshot(value: Any) -> Any:
 
 
 def _copy(value: Any, copied: dict[int, Any]) -> Any:
-    """A copy; `copied` has those of the containers above and beside, by id, so that what contains itself still does."""
+    """A copy. `copied` holds earlier copies by id, so that a container that holds itself still does."""
     if not isinstance(value, dict | list | tuple | set | frozenset):
         return value
     if (known := copied.get(id(value))) is not None:

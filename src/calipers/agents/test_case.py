@@ -1,7 +1,7 @@
-"""`TestCase`: a case whose inputs are a text, in the words of those who test agents.
+"""`TestCase`: a case whose inputs are a text, with the argument names that are usual for agents.
 
-It is a `Case`: it may stand in a `Dataset` beside others, and evaluators of every style judge it. An `expected_output`
-of `None` states no expectation here, as a text to expect is never `None`.
+It is a `Case`: a `Dataset` may hold it beside others, and evaluators of every style judge it. An `expected_output` of
+`None` states no expectation here.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -61,7 +61,7 @@ class TestCase(Case[Any, Any, dict[str, Any]]):
 
 
 def as_test_case(case: Any) -> TestCase:
-    """A case of any kind, or an evaluator's context, as a `TestCase`; one that is one stays as it is."""
+    """A case of any kind, or an evaluator's context, as a `TestCase`."""
     if isinstance(case, TestCase):
         return case
     metadata = case.metadata

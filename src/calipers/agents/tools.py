@@ -1,18 +1,17 @@
 """`@tool`: a function whose calls are recorded.
 
-Where nothing is recorded, the function is just called. Inside a recording, and in an attempt of a run, each call becomes a
-`ToolCall`: its arguments, what it returned or why it failed, and how long it took. Errors and cancellations go on to the
-caller.
+Inside a recording, and in an attempt of a run, each call becomes a `ToolCall`: its arguments, what it returned or why it
+failed, and how long it took. Errors and cancellations reach the caller. Elsewhere the function is just called.
 
-- Arguments stand under the names of their parameters. Only those that were given: a default is the tool's choice, not the
+- Arguments are recorded by parameter name, and only those that were given: a default is the tool's choice, not the
   agent's. `*args` is a list under its own name, `**kwargs` are arguments like others.
-- What the agent did not choose is no argument, and is not recorded: a method's `self`, what a framework fills in, such as
-  the `RunContext` of pydantic-ai or the `RunnableConfig` of LangChain (`injected.py`), and the parameters in `exclude`.
-- Secrets are recorded as `[redacted]`: what `redact` names, and what looks like a key or stands under a name such as
-  `password` (`calipers.data.redaction`), in arguments, outputs and errors. Outputs and errors do not repeat the secrets that stand
-  under such names in the arguments, or in what is no argument, such as `ctx.deps.api_key`.
-- A call that the function's signature refuses is a failed call. Its positional arguments stand under `args`; where there
-  is something to redact or to leave out, they are not recorded.
+- What the agent did not choose is not recorded: a method's `self`, what a framework fills in, such as the `RunContext` of
+  pydantic-ai or the `RunnableConfig` of LangChain (`injected.py`), and the parameters in `exclude`.
+- Secrets are recorded as `[redacted]`: what `redact` names, and what looks like a key or has a name such as `password`
+  (`calipers.data.redaction`), in arguments, outputs and errors. Outputs and errors do not repeat the secrets of the
+  arguments, nor those of what is left out, such as `ctx.deps.api_key`.
+- A call that the function's signature refuses is a failed call. Its positional arguments are recorded under `args`, unless
+  something is to be redacted or left out.
 - Arguments are recorded as they were before the call, the output as it was when it was returned (see `recording.snapshot`).
 """
 
@@ -73,17 +72,15 @@ def tool(
     Args:
         function: the tool. It keeps its name, docstring and signature.
         name: what the tool is called in traces; default: the function's name.
-        exclude: names of parameters that are no arguments of the agent's, and are not recorded at all. Those that a known
-            framework fills in are left out without being named.
-        redact: what not to record. Names of parameters, such as `["api_key"]`, are recorded as `"[redacted]"`, also where
-            they appear in the text of an error; `"return"` stands for the output. Or a function of a name and a value
-            that gives what to record: it is asked about each argument, about `"return"` and, with the text of an error,
-            about `"raise"`.
+        exclude: names of parameters that the agent does not choose; they are not recorded. Those that a known framework
+            fills in are left out anyway.
+        redact: what not to record. Names of parameters, such as `["api_key"]`, are recorded as `"[redacted]"`, also in
+            the text of an error; `"return"` stands for the output. Or a function of a name and a value that gives what
+            to record: it is called for each argument, for `"return"` and, with the text of an error, for `"raise"`.
         keep_secrets: record what looks like a secret as it is, for a tool whose claim is about one. `redact` still holds.
 
     Raises:
-        InvalidOptionError: it is no function, or one that yields, or `exclude` or `redact` names a parameter that it does
-            not have.
+        InvalidOptionError: it is not a function, it yields, or `exclude` or `redact` names an unknown parameter.
     """
     if function is None:
         return functools.partial(tool, name=name, exclude=exclude, redact=redact, keep_secrets=keep_secrets)
@@ -96,7 +93,7 @@ def tool(
         with ExitStack() as block:
             returned = block.enter_context(described.recorded(recording, args, kwargs))
             output = function(*args, **kwargs)
-            if isinstance(output, Coroutine):  # an async function in the clothes of another decorator
+            if isinstance(output, Coroutine):  # an async function behind another decorator
                 return _finish(block.pop_all(), output, returned)
             returned(output)
             return output
@@ -164,7 +161,7 @@ class _Tool:
 
     @functools.cached_property
     def no_arguments(self) -> frozenset[str]:
-        """The parameters that are not recorded. Asked at the first call, when the module's names are there."""
+        """The parameters that are not recorded. Read at the first call, when the module's names exist."""
         own = frozenset() if self.receiver is None else {self.receiver}
         filled_in = (
             frozenset() if self.signature is None else injected_parameters(self._plain, self.signature)
@@ -175,7 +172,7 @@ class _Tool:
     def recorded(
         self, recording: Recording, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Iterator[Callable[[Any], None]]:
-        """Record a call while it is made; the block is given the function that takes what the tool returned."""
+        """Record a call while it is made; the block gets a function for what the tool returned."""
         given, rest = self._arguments(args, kwargs)
         given = snapshot(given)
         shown = {name: self._shown_argument(name, value) for name, value in given.items()}
@@ -195,17 +192,17 @@ class _Tool:
                 if not keep:
                     call.error = masked_text(without(call.error, secrets_in([given, rest])))
                 if call.error != text:
-                    # It goes on, through other calls and the recording itself.
+                    # It is raised on, through other calls and the recording itself.
                     tell_error_as(error, call.error)
                 raise
 
     def _arguments(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[dict[str, Any], dict[str, Any]]:
-        """The arguments by the names of their parameters, and apart from them what is not recorded."""
+        """The arguments by parameter name, and apart from them what is not recorded."""
         try:
             bound = None if self.signature is None else self.signature.bind(*args, **kwargs).arguments
-        except TypeError:  # the function will say so itself, to the agent's face
+        except TypeError:  # the function itself will raise it
             bound = None
         found: dict[str, Any] = {}
         if self.signature is None or bound is None:
@@ -228,7 +225,7 @@ class _Tool:
         return {name: value for name, value in found.items() if name not in rest}, rest
 
     def _shown_argument(self, name: str, value: Any) -> Any:
-        """What is recorded of an argument; of a catch-all that keeps its own name, what is of each in it."""
+        """What is recorded of an argument; of a catch-all, each item by its own name."""
         if (
             name == self.catch_all
             and isinstance(value, dict)
@@ -243,7 +240,7 @@ class _Tool:
             return REDACTED if name in self.redact else value
         try:
             return self.redact(name, value)
-        except Exception as error:  # neither the call nor the secret may suffer
+        except Exception as error:  # the call must go on, and the secret must not be recorded
             return f"{REDACTED} (redact raised {type(error).__name__})"
 
     def _shown_error(self, text: str, given: dict[str, Any]) -> str:

@@ -1,18 +1,18 @@
 """`BaseEvaluator`: the base class of evaluators that give a verdict on a trace.
 
-A subclass implements `_evaluate(test_case, trace)`. `evaluate` is what others call: it measures the time and catches
-what goes wrong, so it always gives an `EvalResult`. An evaluator that crashed, or gave no proper result, gives the
-verdict ERROR with the error's type and message. ERROR is never a pass: a report counts it as an evaluator failure.
+A subclass implements `_evaluate(test_case, trace)`. Callers use `evaluate`: it measures the time and catches errors, so
+it always gives an `EvalResult`. An evaluator that crashed, or returned something else, gives the verdict ERROR with the
+error's type and message. ERROR is never a pass: a report counts it as an evaluator failure.
 
-A `Scale` says which verdict a score means. All evaluators of this package read their verdict off their score, so this
-holds for each configured evaluator, whatever it judges:
+A `Scale` says which verdict a score means. All evaluators of this package derive their verdict from their score, so for
+each of them:
 
 - every PASS has a higher score than every PARTIAL, and every PARTIAL a higher one than every FAIL;
 - a PASS is never 0, and a FAIL never 1;
 - ERROR and SKIP are not judgements, and their score is 0.
 
-A score is the share of what was asked for. It is 1 only if nothing is wrong and 0 only if nothing is right, whatever the
-weights: rounding decides no verdict.
+A score is the share of what was asked for. It is 1 only if nothing is wrong and 0 only if nothing is right: rounding
+decides no verdict.
 """
 
 import dataclasses
@@ -66,11 +66,7 @@ class BaseEvaluator(ABC):
 
 
 def _checked(result: Any) -> EvalResult:
-    """The result if it is a proper one.
-
-    Raises:
-        InvalidOutputError: it is none, or its verdict, score or metadata is none.
-    """
+    """The result, if it is an `EvalResult` with a legal verdict, score and metadata."""
     if not isinstance(result, EvalResult):
         raise InvalidOutputError(f"_evaluate must return an EvalResult, got {result!r:.200}")
     if not isinstance(result.metadata, Mapping):
@@ -146,11 +142,7 @@ def some_of(things: Sequence[str]) -> str:
 
 
 def check_items(owner: str, option: str, value: Any, items: str) -> None:
-    """Refuse what is no list.
-
-    Raises:
-        InvalidOptionError: with the option and the value.
-    """
+    """Refuse an option that is not a list."""
     if not isinstance(value, list | tuple):
         raise InvalidOptionError(f"{owner} needs a list of {items} as {option}, got {value!r:.200}")
 

@@ -157,17 +157,17 @@ def _unwrap(value: Any) -> Any:
         return dict(mapping)
     if callable(to_list := getattr(value, "tolist", None)):  # numpy arrays and scalars
         return to_list()
-    raise TypeError(f"{type(value).__name__} is no JSON type")
+    raise TypeError(f"{type(value).__name__} is not a JSON type")
 
 
 def _accept_decimal(value: Any) -> float:
     if isinstance(value, Decimal) and value.is_finite():
         return 0.0  # only whether it can be written matters here
-    raise TypeError(f"{show_typed(value)} is no JSON value")
+    raise TypeError(f"{show_typed(value)} is not a JSON value")
 
 
 def _refuse_constant(name: str) -> Any:
-    raise ValueError(f"not JSON: {name} is no JSON value")
+    raise ValueError(f"not JSON: {name} is not a JSON value")
 
 
 def _read_int(digits: str) -> int | Decimal:

@@ -228,7 +228,7 @@ class Draft:
                         self.problem("malformed_message", f"a message is not JSON: {error}", message)
                     continue
             if isinstance(decoded, _PLAIN):
-                self.problem("malformed_message", f"a message is no object: {excerpt(decoded)}", message)
+                self.problem("malformed_message", f"a message is not an object: {excerpt(decoded)}", message)
             else:
                 found.append(decoded)
         return found
@@ -237,14 +237,14 @@ class Draft:
         """The entries of a list; none if it is absent, and a problem if it is something else."""
         if value is None or is_list(value):
             return list(value or ())
-        self.problem("malformed_message", f"{where} is no list: {excerpt(value)}", value)
+        self.problem("malformed_message", f"{where} is not a list: {excerpt(value)}", value)
         return []
 
     def calls(self, value: Any, where: str) -> list[Any]:
         """The entries of a list of calls; anything else in its place is a call that cannot be read."""
         if value is None or is_list(value):
             return list(value or ())
-        message = f"{where} is no list of calls: {excerpt(value)}"
+        message = f"{where} is not a list of calls: {excerpt(value)}"
         self.problem("malformed_call", message, value)
         self._add(unreadable_call(None, value, error=message))
         return []
@@ -259,7 +259,7 @@ class Draft:
             return
         found, why = read_arguments(arguments)
         if found is None:
-            message = f"the arguments of {name!r} in {where} are no JSON object ({why}): {excerpt(arguments)}"
+            message = f"the arguments of {name!r} in {where} are not a JSON object ({why}): {excerpt(arguments)}"
             self.problem("malformed_arguments", message, arguments)
             self._add(unreadable_call(name, arguments, error=message, call_id=identity))
             return
@@ -276,7 +276,7 @@ class Draft:
                 continue
             if is_whole_number(count, at_least=0) and count <= _MOST_TOKENS:
                 return count
-            self.problem("malformed_usage", f"{name} is no number of tokens: {excerpt(count)}", count)
+            self.problem("malformed_usage", f"{name} is not a number of tokens: {excerpt(count)}", count)
             return None
         return None
 

@@ -157,16 +157,16 @@ def test_a_client_of_ones_own_is_used_and_left_open():
         ),
         (Reply(status=302, raw=""), AgentReplyError, "answered with status 302 Found"),
         (Reply(status=400, raw="x" * 10_000), AgentReplyError, "x" * 500 + "…"),
-        (Reply(fault="garbage"), AgentReplyError, "the answer is no JSON: '<html>"),
-        (Reply(raw=b"\xff\xfe\xff"), AgentReplyError, "the answer is no JSON"),
-        (Reply(raw="[" * 100_000), AgentReplyError, "the answer is no JSON"),
+        (Reply(fault="garbage"), AgentReplyError, "the answer is not JSON: '<html>"),
+        (Reply(raw=b"\xff\xfe\xff"), AgentReplyError, "the answer is not JSON"),
+        (Reply(raw="[" * 100_000), AgentReplyError, "the answer is not JSON"),
         (
             Reply(raw={"answer": "x"}),
             AgentReplyError,
             "no 'text' (of the path 'text') in the answer, which has 'answer'",
         ),
-        (Reply(raw={"text": None}), AgentReplyError, "is no text: None"),
-        (Reply(raw={"text": "a", "tool_calls": "b"}), AgentReplyError, "are no list: 'b'"),
+        (Reply(raw={"text": None}), AgentReplyError, "is not text: None"),
+        (Reply(raw={"text": "a", "tool_calls": "b"}), AgentReplyError, "are not a list: 'b'"),
         (Reply(raw=[]), AgentReplyError, "no 'tool_calls'"),
         (Reply(fault="disconnect", text="x" * 100), AgentConnectionError, "hung up before it had answered"),
         (Reply(fault="silence"), AgentTimeoutError, "did not answer within 0.3 s"),
@@ -213,7 +213,7 @@ def test_a_failure_is_a_failed_attempt_with_the_trace_so_far():
     assert failure.trace.input_text == "asked"
     assert failure.trace.tool_calls == (ToolCall("a"),)
     assert failure.trace.total_latency_ms > 0
-    assert "is no text: 3" in failure.trace.metadata["error"]
+    assert "is not text: 3" in failure.trace.metadata["error"]
 
 
 @pytest.mark.parametrize(

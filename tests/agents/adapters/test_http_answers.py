@@ -42,8 +42,8 @@ def test_a_text_is_found_at_its_path(path, text):
         ),
         ("choices.first", "no 'first' (of the path 'choices.first') in 'choices', a list of 2"),
         ("usage.in.deeper", "no 'deeper' (of the path 'usage.in.deeper') in 'usage.in', which is 3"),
-        ("choices.1.message.content", "is no text: None"),
-        ("usage", "is no text: {'in': 3"),
+        ("choices.1.message.content", "is not text: None"),
+        ("usage", "is not text: {'in': 3"),
         (lambda answer: answer["nope"], "the function for <lambda> failed on the answer: KeyError: 'nope'"),
     ],
     ids=["key", "position", "letters", "too deep", "null", "object", "function"],
@@ -121,17 +121,17 @@ def test_a_call_whose_arguments_cannot_be_read_is_a_failed_call_that_matches_not
     assert call.name == "a (unreadable arguments)"
     assert call.arguments == {"unreadable": arguments}
     assert not call.success
-    assert "no JSON object" in call.error
+    assert "not a JSON object" in call.error
 
 
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
-        ({"calls": {"name": "a"}}, "are no list"),
-        ({"calls": ["a"]}, "'calls'[0] is no object: 'a'"),
+        ({"calls": {"name": "a"}}, "are not a list"),
+        ({"calls": ["a"]}, "'calls'[0] is not an object: 'a'"),
         ({"calls": [{"arguments": {}}]}, "'calls'[0] has no name"),
         ({"calls": [{"name": 3}]}, "has no name"),
-        ({"calls": [{"name": "a", "latency_ms": "fast"}]}, "cannot be: latency_ms"),
+        ({"calls": [{"name": "a", "latency_ms": "fast"}]}, "is invalid: latency_ms"),
         ([], "no 'calls'"),
     ],
     ids=["no list", "text", "nameless", "number", "latency", "no object"],

@@ -128,7 +128,7 @@ def test_the_result_tells_what_each_part_said(judge):
             "evaluator": "token-budget",
             "verdict": "skip",
             "score": 0.0,
-            "reason": "the trace tells no tokens",
+            "reason": "no tokens were counted",
             "weight": 1.5,
         },
     ]

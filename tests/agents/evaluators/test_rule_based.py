@@ -91,13 +91,13 @@ def test_it_passes_exactly_if_every_rule_holds(judge, wanted, text):
 @pytest.mark.parametrize(
     ("rule", "complaint"),
     [
-        (("contains_al", {}), "'contains_al' is no type of rule \\(did you mean 'contains_any'"),
+        (("contains_al", {}), "'contains_al' is not a type of rule \\(did you mean 'contains_any'"),
         (
             ("nonsense", {}),
-            "'nonsense' is no type of rule; there are contains_any, not_contains, max_length, regex",
+            "'nonsense' is not a type of rule; there are contains_any, not_contains, max_length, regex",
         ),
-        ((None,), "None is no type of rule"),
-        ((["regex"],), r"\['regex'\] is no type of rule"),
+        ((None,), "None is not a type of rule"),
+        ((["regex"],), r"\['regex'\] is not a type of rule"),
         (("contains_any",), "needs values or substrings, once"),
         (("contains_any", {"values": ["a"], "substrings": ["b"]}), "needs values or substrings, once"),
         (("contains_any", {"value": ["a"]}), "has no parameter 'value' \\(did you mean 'values'"),

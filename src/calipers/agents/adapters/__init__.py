@@ -1,4 +1,4 @@
-"""Agents of every make behind one method: `invoke(input_text)` gives the trace of one execution."""
+"""Agents behind one method: `invoke(input_text)` gives the trace of one execution."""
 
 from .function import Adapter, FunctionAdapter
 from .http import HttpAdapter

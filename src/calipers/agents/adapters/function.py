@@ -2,9 +2,9 @@
 
 Any object with a `name` and a method `invoke` is an adapter: no base class, no registration.
 
-The function takes a text and gives one; what it does meanwhile is recorded. Functions marked with `@tool` appear in the
-trace, and `current_recording()` is there for requests to models. A function that gives a `Trace` has recorded for itself,
-and its trace stands as it is. What the function raises goes on, so that a run can retry it, count it and show it.
+The function takes a text and returns one; what it does meanwhile is recorded. Functions marked with `@tool` appear in
+the trace, and `current_recording()` is there for model calls. A function may also return a `Trace` of its own. Errors are
+raised, so that a run can retry, count and show them.
 """
 
 import functools
@@ -23,7 +23,7 @@ from calipers.errors import TaskContractError
 
 @runtime_checkable
 class Adapter(Protocol):
-    """Runs an agent once and tells what it did. Any object with a `name` and `invoke` is one, and is a task of a run."""
+    """Runs an agent once and returns its trace. Any object with a `name` and `invoke` is one, and can be the task of a run."""
 
     @property
     def name(self) -> str:
@@ -31,7 +31,7 @@ class Adapter(Protocol):
         ...
 
     def invoke(self, input_text: Any, /) -> Trace | Awaitable[Trace]:
-        """Put a request to the agent. An agent that gives no answer is an exception, never an empty trace."""
+        """Ask the agent. No answer is an exception, never an empty trace."""
         ...
 
 
@@ -51,12 +51,12 @@ class FunctionAdapter(Generic[AnswerT]):
         model: the model the agent asks.
         tags: of each trace.
         keep_secrets: record what looks like a secret as it is, rather than as `[redacted]`.
-        records_calls: whether every tool call of the agent is recorded, so that a trace without any says that none was
-            made. Default: what is known of the tools marked with `@tool` that the function reaches. True for an agent that has
-            no tools.
+        records_calls: whether every tool call of the agent is recorded, so that a trace without calls says that none was
+            made. Default: what is known of the tools marked with `@tool` that the function reaches. Pass True for an
+            agent without tools.
 
     Raises:
-        TaskContractError: it is no function.
+        TaskContractError: it is not a function.
     """
 
     @overload
@@ -111,11 +111,11 @@ class FunctionAdapter(Generic[AnswerT]):
         TraceRecorder(self.name, model, tags)  # refuses what no trace could hold
 
     def invoke(self, input_text: Any, /) -> AnswerT:
-        """Put a request to the agent; the trace, or where the function is async something to await it by."""
+        """Ask the agent: the trace, or an awaitable of it if the function is async."""
         return self._invoke_later(input_text) if self.is_async else self._invoke(input_text)  # type: ignore[return-value]
 
     def __call__(self, input_text: Any, /) -> Any:
-        """Put a request to the agent, as a task of a run."""
+        """Ask the agent, as the task of a run."""
         return self.invoke(input_text)
 
     def __repr__(self) -> str:
@@ -159,7 +159,7 @@ class FunctionAdapter(Generic[AnswerT]):
         return own or recording.trace
 
     def _own_trace(self, recording: Recording, answer: Any) -> Trace | None:
-        """The trace that the function gave; `None` if it gave the text that belongs into the recorded one."""
+        """The trace that the function returned; `None` if it returned the text of the recorded one."""
         if isinstance(answer, Trace):
             return answer
         if not isinstance(answer, str):

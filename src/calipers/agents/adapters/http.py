@@ -1,14 +1,13 @@
 """`HttpAdapter`: an agent behind an HTTP address, one request and one answer each time.
 
-An agent that cannot be reached, answers late, with an error or with what is no answer raises an `AgentError`, never an
-empty trace. Nothing is tried again here: a run has `retry=` for that.
+An agent that cannot be reached, answers late, with an error or with something unreadable raises an `AgentError`; there is
+never an empty trace. Nothing is retried here: a run has `retry=` for that.
 
-What to read of an answer is said by paths: keys and positions between dots, such as `"choices.0.message.content"`, or a
-function of the whole answer. What a path leads to must be there, except that the last step of a path to tool calls or
-tokens may be missing or null: many services leave out what is empty. A wrong step before it is an error that shows what
-is there instead.
+Paths say what to read of an answer: keys and positions between dots, such as `"choices.0.message.content"`, or a function
+of the whole answer. A path must lead somewhere, except that the last step of a path to tool calls or tokens may be
+missing or null: many services leave out what is empty. The error about a wrong step shows what is there instead.
 
-All adapters share the connections of their event loop, which are closed with it: see `calipers.models.http_sessions`.
+All adapters share the connections of their event loop: see `calipers.models.http_sessions`.
 """
 
 import json
@@ -65,9 +64,9 @@ class HttpAdapter:
         headers: sent with each request; never shown.
         body: what to send as JSON, with `"{input_text}"` for what the agent is asked, alone or inside a text. Or a
             function that makes it.
-        output: where the words of the answer are: a path such as `"choices.0.message.content"`, or a function of the
+        output: where the text of the answer is: a path such as `"choices.0.message.content"`, or a function of the
             answer. `None`: the whole answer is text, and nothing else is read from it.
-        tool_calls: where the tool calls are. An answer that has nothing there does not report its calls, unless
+        tool_calls: where the tool calls are. An answer without that field does not report its calls, unless
             `records_calls` says that it would.
         input_tokens: where the number of tokens is; `None`: not measured.
         output_tokens: where the number of tokens is; `None`: not measured.
@@ -76,10 +75,10 @@ class HttpAdapter:
         tags: of each trace.
         client: your own client, such as one with certificates of its own; you close it.
         keep_secrets: record what looks like a secret as it is, rather than as `[redacted]`.
-        records_calls: whether an answer without the field of tool calls says that none was made; default: it says nothing.
+        records_calls: whether an answer without the field of tool calls means that none was made; default: it does not.
 
     Raises:
-        InvalidOptionError: the address is none, the body has no place for the request, or the time is not above 0.
+        InvalidOptionError: the address is invalid, the body has no place for the request, or the time is not above 0.
         MissingExtraError: aiohttp is not installed, and no client is given.
     """
 
@@ -128,10 +127,10 @@ class HttpAdapter:
         self.client = client
         self.keep_secrets = keep_secrets
         self.records_calls = records_calls
-        TraceRecorder(self.name, model, tags)  # refuses what no trace could hold
+        TraceRecorder(self.name, model, tags)  # refuses what a trace would refuse
 
     async def invoke(self, input_text: Any, /) -> Trace:
-        """Put a request to the agent.
+        """Ask the agent.
 
         Raises:
             AgentError: it gave no answer; the class says why.
@@ -160,7 +159,7 @@ class HttpAdapter:
         return trace.replace(**totals, trace_id=trace.trace_id, created_at=trace.created_at)
 
     async def __call__(self, input_text: Any, /) -> Any:
-        """Put a request to the agent, as a task of a run."""
+        """Ask the agent, as the task of a run."""
         return await self.invoke(input_text)
 
     def __repr__(self) -> str:
@@ -176,16 +175,16 @@ class HttpAdapter:
             ) from None
 
     def _read(self, reply: Reply, recording: Recording) -> dict[str, int]:
-        """Put the answer into the recording; its totals come back."""
+        """Put the answer into the recording, and return the totals."""
         if self.output is None:
             recording.output_text = reply.text
             return {}
         try:
             answer = _json(reply)
-            told = None if self.tool_calls is None else read_tool_calls(answer, self.tool_calls)
-            if told is not None and self.records_calls is None:
+            reported = None if self.tool_calls is None else read_tool_calls(answer, self.tool_calls)
+            if reported is not None and self.records_calls is None:
                 recording.records_calls = True
-            calls = told or []
+            calls = reported or []
             for call in calls:
                 recording.log.add(Event(turn_of(_recorded(call, recording))))
             recording.output_text = read_text(answer, self.output, may_be_null=bool(calls))
@@ -219,7 +218,7 @@ def _has_input(template: Any) -> bool:
 
 
 def _filled(template: Any, asked: Any) -> Any:
-    """The template with the request in its place. Alone in a text, it stands as it is, be it text or not."""
+    """The template with the request in its place; as the whole of a text, it replaces the text and keeps its type."""
     if isinstance(template, str):
         return asked if template == INPUT else template.replace(INPUT, str(asked))
     if isinstance(template, Mapping):
@@ -231,37 +230,29 @@ def _json(reply: Reply) -> Any:
     try:
         return json.loads(reply.body)
     except (ValueError, RecursionError):
-        raise AgentReplyError(f"the answer is no JSON: {excerpt(reply.text)}") from None
+        raise AgentReplyError(f"the answer is not JSON: {excerpt(reply.text)}") from None
 
 
 # ---------------------------------------------------------------------- what is where in an answer
 
 
 def read_text(answer: Any, path: Path, *, may_be_null: bool = False) -> str:
-    """The text at a path; an agent that called tools may have said nothing.
-
-    Raises:
-        AgentReplyError: there is none.
-    """
+    """The text at a path; `may_be_null` for an agent that called tools and said nothing."""
     found = _at(answer, path, optional=may_be_null)
     if found is None and may_be_null:
         return ""
     if not isinstance(found, str):
-        raise AgentReplyError(f"the answer at {_named(path)} is no text: {excerpt(found)}")
+        raise AgentReplyError(f"the answer at {_named(path)} is not text: {excerpt(found)}")
     return found
 
 
 def read_count(answer: Any, path: Path) -> int | None:
-    """The whole number at a path, or `None` if there is nothing.
-
-    Raises:
-        AgentReplyError: there is something else.
-    """
+    """The whole number at a path, or `None` if there is nothing."""
     found = _at(answer, path, optional=True)
     if found is None:
         return None
     if not is_whole_number(found, at_least=0):
-        raise AgentReplyError(f"the tokens at {_named(path)} are no whole number from 0: {excerpt(found)}")
+        raise AgentReplyError(f"the tokens at {_named(path)} are not a whole number from 0: {excerpt(found)}")
     return found
 
 
@@ -270,18 +261,14 @@ _ABSENT: Final[Any] = object()
 
 
 def read_tool_calls(answer: Any, path: Path) -> list[ToolCall] | None:
-    """The tool calls at a path, none where it says null, and `None` if there is no such field.
-
-    Raises:
-        AgentReplyError: there is something else.
-    """
+    """The tool calls at a path: an empty list for null, and `None` if there is no such field."""
     found = _at(answer, path, optional=True, absent=_ABSENT)
     if found is _ABSENT or (found is None and callable(path)):
         return None
     if found is None:
         return []
     if not isinstance(found, list | tuple):
-        raise AgentReplyError(f"the tool calls at {_named(path)} are no list: {excerpt(found)}")
+        raise AgentReplyError(f"the tool calls at {_named(path)} are not a list: {excerpt(found)}")
     return [_tool_call(item, f"{_named(path)}[{position}]") for position, item in enumerate(found)]
 
 
@@ -290,7 +277,7 @@ def _tool_call(item: Any, where: str) -> ToolCall:
     if isinstance(item, ToolCall):
         return item
     if not isinstance(item, Mapping):
-        raise AgentReplyError(f"the tool call at {where} is no object: {excerpt(item)}")
+        raise AgentReplyError(f"the tool call at {where} is not an object: {excerpt(item)}")
     function = item.get("function")
     called: Mapping[str, Any] = function if isinstance(function, Mapping) else item
     name = _first(called, "name", "tool_name", "tool")
@@ -302,7 +289,7 @@ def _tool_call(item: Any, where: str) -> ToolCall:
     given = _first(called, "arguments", "tool_input", "input", "args")
     arguments, why = read_arguments(given)
     if arguments is None:
-        error, failed = error or f"the arguments are no JSON object: {why}", True
+        error, failed = error or f"the arguments are not a JSON object: {why}", True
         unreadable = unreadable_call(name, given, error=str(error))
         name, arguments = unreadable.name, unreadable.arguments
     try:
@@ -316,7 +303,7 @@ def _tool_call(item: Any, where: str) -> ToolCall:
             call_id=None if call_id is None else str(call_id),
         )
     except InvalidTraceError as problem:
-        raise AgentReplyError(f"the tool call at {where} cannot be: {problem}") from None
+        raise AgentReplyError(f"the tool call at {where} is invalid: {problem}") from None
 
 
 def _first(item: Mapping[str, Any], *names: str) -> Any:

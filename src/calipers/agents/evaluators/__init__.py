@@ -1,1 +1,1 @@
-"""The verdict evaluators that Calipers brings, one module per kind of evidence; `calipers.agents` has their names."""
+"""The built-in verdict evaluators, one module per kind of evidence; import them from `calipers.agents`."""

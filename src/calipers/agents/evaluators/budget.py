@@ -1,10 +1,10 @@
-"""Evaluators of what an agent used up: time and tokens.
+"""Evaluators of what an agent used: time and tokens.
 
-Within the budget, the score falls from 1, where nothing was used, in a straight line to 0.5, where all of it was. So one
-half is the line between within and beyond, and a pass that used much does not look like a failure when scores are
-averaged. Beyond the budget, a late answer scores 0; a score for tokens goes on falling, to 0 at twice the budget.
+Within the budget, the score falls in a straight line from 1 (nothing used) to 0.5 (all of it used). So a pass that used
+much does not look like a failure when scores are averaged. Beyond the budget, a late answer scores 0; the score for
+tokens goes on falling, to 0 at twice the budget.
 
-A trace that tells no time, or no tokens, is skipped: nothing was measured, and nothing is not little.
+A trace without a measured time, or without token counts, is skipped.
 """
 
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ _ALL_USED = 0.5
 
 @dataclass
 class LatencyBudgetEvaluator(BaseEvaluator):
-    """PASS if the agent took a good part less than its time, PARTIAL if it was just in time, FAIL if it was late."""
+    """PASS if the agent was well within its time, PARTIAL if it was just in time, FAIL if it was late."""
 
     budget_ms: float = 5000
     """The longest time allowed, in milliseconds, itself included."""
@@ -36,7 +36,7 @@ class LatencyBudgetEvaluator(BaseEvaluator):
 
     async def _evaluate(self, test_case: TestCase, trace: Trace) -> EvalResult:  # noqa: ARG002
         if not trace.latency_measured:
-            return skip(self.name, "the trace tells no time")
+            return skip(self.name, "no time was measured")
         actual = trace.total_latency_ms
         used = actual / self.budget_ms
         warning = f", more than {self.warn_pct:.0%}" if self.warn_pct < used <= 1 else ""
@@ -78,7 +78,7 @@ class TokenBudgetEvaluator(BaseEvaluator):
 
     async def _evaluate(self, test_case: TestCase, trace: Trace) -> EvalResult:  # noqa: ARG002
         if not trace.tokens_measured:
-            return skip(self.name, "the trace tells no tokens")
+            return skip(self.name, "no tokens were counted")
         given, made = trace.total_input_tokens, trace.total_output_tokens
         limits = [
             ("total", given + made, self.max_total_tokens),

@@ -3,18 +3,16 @@
 The parts may have any style that `as_evaluator` knows, and may be composites themselves. In a `Dataset` they see all that
 any evaluator of the attempt sees; judged alone, they see the case and the trace.
 
-- The score is the weighted mean of the parts that judged. A part that was skipped leaves the weighting; if all were,
-  the whole is skipped.
-- A part that did not finish makes the whole an ERROR: what it would have said is not known. `on_error` says otherwise.
-- Side by side, the parts give the same result as one after the other, only sooner.
-- Stopping early leaves out the parts that could not change the verdict any more, whatever score they gave. The score is
-  then the mean of those that ran, and the result names those that did not. Whether one of these would have ended in an
-  error is not found out.
+- The score is the weighted mean of the parts that judged. A skipped part does not count; if all are skipped, the whole is.
+- A part that did not finish makes the whole an ERROR, unless `on_error` says otherwise.
+- Run side by side, the parts give the same result as one after the other.
+- Stopping early leaves out the parts that cannot change the verdict any more. The score is then the mean of those that
+  ran, and the result names those that did not. An error that one of these would have raised is not seen.
 
-Whatever the style of a part, its answer becomes one `EvalResult`. A verdict stays what it is. True and False become PASS and FAIL, a number from 0 to 1 is read off the scale of the whole,
-and several results of one part become their mean, which passes if each does. A label, or a number beyond 0 to 1, has no
-score: that is an error of the part. So is a verdict that its own score contradicts: in a mean, what failed with a score of
-1 would count as passed.
+The answer of each part becomes one `EvalResult`. A verdict stays what it is, True and False become PASS and FAIL, and a
+number from 0 to 1 is read by the thresholds of the whole. Several results of one part become their mean, which passes if
+each does. A label, or a number beyond 0 to 1, is an error of the part. So is a verdict that its own score contradicts: a
+FAIL with the score 1 would count as passed in a mean.
 """
 
 import asyncio
@@ -52,10 +50,10 @@ def context_of(case: TestCase, trace: Trace) -> EvaluatorContext[Any, Any, Any]:
         metadata=case.metadata,
         expected_output=case.expected_output,
         output=trace.output_text,
-        # A time that nobody measured is no time: whoever compares it does not pass.
+        # A time that was not measured passes no comparison.
         duration=trace.total_latency_ms / 1000 if trace.latency_measured else math.nan,
         _span_tree=SpanTreeRecordingError(
-            "a trace tells no spans: put the evaluator into a Dataset, whose runs record them"
+            "a trace has no spans: put the evaluator into a Dataset, whose runs record them"
         ),
         attributes={},
         metrics={},
@@ -67,7 +65,7 @@ def context_of(case: TestCase, trace: Trace) -> EvaluatorContext[Any, Any, Any]:
 async def judge(
     part: Evaluator[Any, Any, Any], ctx: EvaluatorContext[Any, Any, Any], scale: Scale
 ) -> EvalResult:
-    """What a part says: a verdict with its score, SKIP where it does not apply, ERROR where it does not finish."""
+    """The result of a part: a verdict with its score, SKIP where it does not apply, ERROR where it does not finish."""
     name = part.get_default_evaluation_name()
     try:
         output: Any = await part.evaluate_async(ctx)
@@ -125,14 +123,14 @@ class CompositeEvaluator(BaseEvaluator):
     """PASS, PARTIAL or FAIL by the weighted mean of what several evaluators say."""
 
     evaluators: Sequence[tuple[EvaluatorLike[Any, Any, Any], float] | EvaluatorLike[Any, Any, Any]]
-    """The parts as `(evaluator, weight)`; one without a weight has the weight 1. Only proportions count."""
+    """The parts as `(evaluator, weight)`, or just the evaluator for the weight 1. Only proportions count."""
     pass_threshold: float = 0.8
-    """The score from which on the whole is PASS."""
+    """The lowest score that is a PASS."""
     partial_threshold: float = 0.5
-    """The score from which on the whole is PARTIAL."""
+    """The lowest score that is a PARTIAL."""
     name: str = "composite"
     concurrent: bool = field(default=False, kw_only=True)
-    """Whether the parts run side by side: worth it where they wait, as for a model."""
+    """Whether the parts run side by side: worth it if they wait, as for a model."""
     stop_early: bool = field(default=False, kw_only=True)
     """Whether to stop once the verdict cannot change any more. Put the cheap and the heavy parts first."""
     on_error: OnError = field(default="error", kw_only=True)
@@ -150,7 +148,7 @@ class CompositeEvaluator(BaseEvaluator):
             check_number(f"weight of the part {name!r} of CompositeEvaluator", weight, above=0)
 
     def __getstate__(self) -> dict[str, Any]:
-        # What was made of the parts stays behind: it cannot be pickled, and is made again when needed.
+        # The cached parts cannot be pickled, and are made again when needed.
         return {each.name: getattr(self, each.name) for each in fields(self)}
 
     @property
@@ -173,8 +171,8 @@ class CompositeEvaluator(BaseEvaluator):
 
         Args:
             test_case: the case.
-            trace: what the agent did; may be left out where no part asks for it and there is a context.
-            ctx: the attempt, as a `Dataset` passes it; default: what case and trace tell of it.
+            trace: what the agent did; optional where there is a context.
+            ctx: the attempt, as a `Dataset` passes it; default: made of the case and the trace.
         """
         if ctx is not None:
             return await self._captured(lambda: self._judge(ctx))
@@ -221,7 +219,7 @@ class CompositeEvaluator(BaseEvaluator):
         return self._scale.result(self.name, score, _reason(results, score, not_run), **metadata)
 
     async def _run(self, ctx: EvaluatorContext[Any, Any, Any]) -> list[EvalResult]:
-        """What the parts say, in their order, up to the one that decides."""
+        """The results of the parts, in order, up to the one that decides."""
         scale, results = self._scale, list[EvalResult]()
         together = self._parts if self.concurrent else []
         running = [asyncio.ensure_future(judge(part, ctx, scale)) for part, _ in together]
@@ -269,7 +267,7 @@ class CompositeEvaluator(BaseEvaluator):
 
 
 def _reason(results: Sequence[EvalResult], score: float, not_run: Sequence[str]) -> str:
-    """What became of the parts: how many passed, and the names of the others."""
+    """How many parts passed, and the names of the others."""
     named = {verdict: [r.evaluator_name for r in results if r.verdict == verdict] for verdict in EvalVerdict}
     judged = len(results) - len(named[EvalVerdict.SKIP])
     told = [f"{len(named[EvalVerdict.PASS])} of {judged} parts passed, score {score:.2f}"]

@@ -1,7 +1,7 @@
 """An evaluator of meaning: how close an agent's answer is to the expected one, by the angle between two vectors.
 
-Vectors tell what a text is about, not what it claims: an answer and its denial are close to each other. Where a wrong
-claim matters, use another evaluator beside this one.
+Vectors show what a text is about, not what it claims: an answer and its denial are close to each other. Where a wrong
+claim matters, add another evaluator.
 """
 
 import inspect
@@ -22,7 +22,7 @@ Vectors: TypeAlias = Sequence[Sequence[float]]
 """One vector for each text; an array of two dimensions will do."""
 
 _NEARLY = 0.75
-"""The share of the threshold from which on a result is PARTIAL."""
+"""The share of the threshold that is enough for a PARTIAL."""
 
 
 @dataclass
@@ -34,11 +34,11 @@ class EmbeddingSimilarityEvaluator(BaseEvaluator):
     """
 
     threshold: float = 0.8
-    """The similarity from which on a result is PASS. What is close depends on the embedding: measure yours."""
+    """The lowest similarity that is a PASS. What is close depends on the embedding: measure yours."""
     embed: Callable[[list[str]], Vectors | Awaitable[Vectors]] | None = None
     """A function, sync or async, that gives a vector for each of a list of texts; default: `calipers.models.embeddings.embed`."""
     partial_threshold: float | None = field(default=None, kw_only=True)
-    """The similarity from which on a result is PARTIAL; default: three quarters of the threshold."""
+    """The lowest similarity that is a PARTIAL; default: three quarters of the threshold."""
     name: str = field(default="embedding-similarity", kw_only=True)
 
     def __post_init__(self) -> None:
@@ -69,11 +69,7 @@ class EmbeddingSimilarityEvaluator(BaseEvaluator):
 
 
 async def text_similarity(a: str, b: str, function: Callable[[list[str]], Any] | None = None) -> float:
-    """How close two texts are by the vectors that a function gives, or by those of `calipers.models.embeddings`.
-
-    Raises:
-        InvalidOutputError: the function did not give a vector for each text.
-    """
+    """How close two texts are, by the vectors of a function or of `calipers.models.embeddings`."""
     if a == b:
         return 1.0
     given: Any = embed([a, b]) if function is None else function([a, b])

@@ -1,9 +1,9 @@
-"""An evaluator of answers in JSON: how much of a JSON Schema they comply with.
+"""An evaluator of answers in JSON: how much of them complies with a JSON Schema.
 
 The score is the share of the answer's parts that are right. The parts of an object are the properties that the schema
-lists, and any others that are wrong; those of an array are its items. What is wrong with a part, a required one that is
-missing included, counts against that part. What is wrong with the whole (too few properties, no branch of an `anyOf`)
-counts as one more part, and the wrong type of the whole leaves nothing that could be right.
+lists, and any others that are wrong; those of an array are its items. A violation counts against its part, and so does a
+required property that is missing. A violation of the whole (too few properties, no branch of an `anyOf`) counts as one
+more part; if the whole has the wrong type, the score is 0.
 """
 
 from collections.abc import Hashable, Iterator
@@ -62,7 +62,7 @@ class JsonSchemaEvaluator(BaseEvaluator):
         except InvalidOptionError:
             raise
         except ValueError as error:
-            self._matcher.violations(None)  # no answer fails by a schema that is none
+            self._matcher.violations(None)  # an invalid schema is an error, not a failed answer
             hint = " (allow_fence=True reads it)" if not self.allow_fence and "```" in text else ""
             return ALL_OR_SOME.result(self.name, 0.0, f"{error}{hint}")
         if not violations:

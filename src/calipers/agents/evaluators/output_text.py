@@ -1,9 +1,9 @@
-"""Evaluators of the text that an agent gives in the end: that there is one, that it is not too short, and its patterns.
+"""Evaluators of the text that an agent answers: that there is one, that it is not too short, and its patterns.
 
 Words are what white space separates. A language written without spaces has few of them.
 
-Patterns are those of the `regex` package, which reads what `re` reads and more, and which can be stopped: a search that
-takes too long gives the verdict ERROR, not "no match", which is not known.
+Patterns are those of the `regex` package, which reads what `re` reads and more, and can be stopped: a search that takes
+too long gives the verdict ERROR, not "no match".
 """
 
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ from calipers.evaluators.pattern import compile_pattern, is_found
 
 @dataclass
 class NonEmptyOutputEvaluator(BaseEvaluator):
-    """PASS if the agent said anything at all; white space says nothing."""
+    """PASS if the output has more than white space."""
 
     name: str = "non-empty-output"
 
@@ -42,10 +42,10 @@ class NonEmptyOutputEvaluator(BaseEvaluator):
 
 @dataclass
 class MinWordCountEvaluator(BaseEvaluator):
-    """PASS if the output has at least so many words, else FAIL; the score is the share of them that is there."""
+    """PASS if the output has enough words, else FAIL; the score is the share of them that is there."""
 
     min_words: int = 10
-    """How many words are enough; at least one."""
+    """How many words are enough."""
     name: str = "min-word-count"
 
     def __post_init__(self) -> None:
@@ -80,9 +80,9 @@ class _Pattern(NamedTuple):
 
 @dataclass
 class RegexPatternMatcher(BaseEvaluator):
-    """PASS if each pattern does what it should, PARTIAL if some do, else FAIL; the weights make the score.
+    """PASS if each pattern is found, or not found, as it should be; PARTIAL if some are, else FAIL. Weights make the score.
 
-    Without patterns there is nothing to judge, and the verdict is SKIP.
+    Without patterns the verdict is SKIP.
     """
 
     patterns: list[dict[str, Any]]

@@ -8,8 +8,7 @@
 | `regex` | `pattern` | matches the pattern somewhere |
 | `json_valid` | | is JSON |
 
-Case counts. A rule that could not fail, such as one that forbids nothing, is an error where it is made: a parameter
-that is missing or misspelt never passes.
+Case counts. A rule that could not fail, such as one that forbids nothing, is an error when it is made.
 """
 
 from collections.abc import Callable, Mapping
@@ -56,9 +55,9 @@ class RuleSpec:
 
 @dataclass
 class RuleBasedEvaluator(BaseEvaluator):
-    """PASS if every rule holds, PARTIAL if a good part of them do by weight, else FAIL.
+    """PASS if every rule holds, PARTIAL if a large enough share of the weights does, else FAIL.
 
-    Without rules there is nothing to judge, and the verdict is SKIP.
+    Without rules the verdict is SKIP.
     """
 
     rules: list[RuleSpec] = field(default_factory=list)
@@ -67,7 +66,7 @@ class RuleBasedEvaluator(BaseEvaluator):
     timeout_seconds: float = field(default=1.0, kw_only=True)
     """How long one search for a `regex` rule may take before the verdict is ERROR."""
     partial_threshold: float = field(default=0.5, kw_only=True)
-    """The share of the weights from which on a result is PARTIAL."""
+    """The lowest share of the weights that is a PARTIAL."""
 
     def __post_init__(self) -> None:
         check_items("RuleBasedEvaluator", "rules", self.rules, "RuleSpec")
@@ -135,7 +134,7 @@ def _json_valid(_: None, text: str, __: float) -> str | None:
     return None
 
 
-# Each takes who is given what, and refuses it if the rule could not fail with it.
+# Each takes the rule's name and its argument, and refuses an argument with which the rule could not fail.
 
 
 def _check_texts(owner: str, given: Any) -> None:
@@ -176,14 +175,10 @@ _KINDS: Final[Mapping[str, _Kind]] = {
 
 
 def _argument(rule: RuleSpec) -> Any:
-    """The one thing that a rule is given, checked; `None` for a rule that takes nothing.
-
-    Raises:
-        InvalidOptionError: the type is unknown, or the parameters are not its own.
-    """
+    """The one argument of a rule, checked; `None` for a rule that takes none."""
     kind = _KINDS.get(rule.rule_type) if isinstance(rule.rule_type, str) else None
     if kind is None:
-        raise InvalidOptionError(f"{rule.rule_type!r} is no type of rule{instead(rule.rule_type, _KINDS)}")
+        raise InvalidOptionError(f"{rule.rule_type!r} is not a type of rule{instead(rule.rule_type, _KINDS)}")
     owner = f"the rule {rule.rule_type!r}"
     if not isinstance(rule.params, Mapping):
         raise InvalidOptionError(f"{owner} needs a dict as params, got {rule.params!r:.200}")

@@ -1,12 +1,10 @@
-"""An evaluator over many traces of one case: what another evaluator says of them on the whole, and how sure that is.
+"""An evaluator over many traces of one case: the mean score that another evaluator gives them, with its interval.
 
-An agent that is asked the same thing again answers otherwise, so one trace tells little. The summary keeps apart what a
-mean would mix: the scores there are, the traces on which the evaluator did not finish, and those it did not apply to. No
-score is invented for either.
+An agent that is asked the same thing twice may answer differently, so one trace says little. The summary keeps apart what
+a mean would mix: the scores, the traces on which the evaluator did not finish, and those it did not apply to.
 
-The interval of the mean is Wilson's where all scores are 0 or 1, and Student's t else, within 0 to 1; `None` where the
-scores cannot tell. Scores that are all equal, other than 0 and 1, give an interval of no width: they showed no spread,
-which is not to say that there is none.
+The interval of the mean is Wilson's where all scores are 0 or 1, else Student's t, within 0 to 1; `None` where the scores
+cannot tell. Scores that are all equal, other than 0 and 1, give an interval of no width.
 
 In a `Dataset`, `repeats=` does this for every case at once, and the report knows that repeats of one case are not
 independent.
@@ -34,11 +32,11 @@ from .composite import context_of, judge
 
 @dataclass(frozen=True, kw_only=True)
 class StatisticalSummary:
-    """What one evaluator says of many traces."""
+    """The results of one evaluator on many traces."""
 
     evaluator_name: str
     results: Sequence[EvalResult] = field(repr=False)
-    """What it said of each trace, in their order."""
+    """One for each trace, in order."""
     scores: Sequence[float] = field(repr=False)
     """The scores of the traces that it judged."""
     mean: float | None
@@ -56,7 +54,7 @@ class StatisticalSummary:
 
     @property
     def sample_count(self) -> int:
-        """Traces that were judged: those behind the mean."""
+        """Traces that were judged."""
         return len(self.scores)
 
     @property
@@ -95,14 +93,14 @@ class StatisticalSummary:
 
 @dataclass
 class StatisticalEvaluator(BaseEvaluator):
-    """Judges many traces of one case by another evaluator. Given a single trace, it says what the other one says."""
+    """Judges many traces of one case by another evaluator. On a single trace it gives the result of the other one."""
 
     inner: EvaluatorLike[Any, Any, Any]
     """The evaluator of each trace, in any style."""
     pass_threshold: float = field(default=0.7, kw_only=True)
-    """The mean score from which on a summary is PASS."""
+    """The lowest mean score that is a PASS."""
     partial_threshold: float = field(default=0.5, kw_only=True)
-    """The mean score from which on a summary is PARTIAL."""
+    """The lowest mean score that is a PARTIAL."""
     confidence: float = field(default=0.95, kw_only=True)
     """Of the interval."""
     on_error: Literal["error", "skip"] = field(default="error", kw_only=True)
@@ -121,7 +119,7 @@ class StatisticalEvaluator(BaseEvaluator):
         self.name = self.name or f"statistical-{self._part.get_default_evaluation_name()}"
 
     def __getstate__(self) -> dict[str, Any]:
-        # What was made of the inner evaluator stays behind: it cannot be pickled, and is made again when needed.
+        # The cached inner evaluator cannot be pickled, and is made again when needed.
         return {each.name: getattr(self, each.name) for each in fields(self)}
 
     def as_spec(self) -> EvaluatorSpec:
@@ -131,7 +129,7 @@ class StatisticalEvaluator(BaseEvaluator):
     async def evaluate_multiple(
         self, test_case: TestCase | Case[Any, Any, Any], traces: Iterable[Trace]
     ) -> StatisticalSummary:
-        """What the inner evaluator says of the traces of a case, one after the other.
+        """The results of the inner evaluator on the traces of a case, one after the other.
 
         Raises:
             InvalidOptionError: there are no traces.

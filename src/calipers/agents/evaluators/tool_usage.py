@@ -21,7 +21,7 @@ from calipers.matching import match_calls
 class ToolUsageAuditor(BaseEvaluator):
     """PASS if the agent called the expected tools, PARTIAL if it called some of them, else FAIL.
 
-    An empty list expects that no tool is called. Skipped where the trace does not tell its calls.
+    An empty list expects that no tool is called. Skipped if the trace does not record its calls.
     """
 
     expected_tools: list[str] | None = None
@@ -49,7 +49,7 @@ class ToolUsageAuditor(BaseEvaluator):
         match = match_calls(
             expected,
             trace.tool_calls,
-            # Nothing is in order, whatever is called: to expect no tool is to expect exactly nothing.
+            # To expect no tool is to expect exactly nothing.
             mode="exact" if not expected else "in_order" if self.strict_order else "superset",
             arguments="ignore",
             failed="count" if self.count_failed else "skip",

@@ -1,14 +1,14 @@
-"""An evaluator that holds a trace against a reference: an earlier one that was found good.
+"""An evaluator that compares a trace with a reference: an earlier one that was found good.
 
 | dimension | 1 means | compared only if |
 |---|---|---|
-| `tool_sequence` | the same tools in the same order | both traces tell their calls, and one of them has any |
+| `tool_sequence` | the same tools in the same order | both traces record their calls, and one of them has any |
 | `tool_parameters` | the calls that go together have the same arguments, values included | they have any |
 | `output_similarity` | the same words, each as often, or by an embedding the same meaning | one of the traces has an output |
 | `cost_deviation` | as many tokens; half as many, or twice as many, is 0.5 | tokens were counted in both |
 
 Calls are aligned by `calipers.matching`, so one call more or less does not shift the rest. A dimension without evidence
-is left out, and the weights of the others count: what nobody recorded is no likeness.
+is left out, and the weights of the others count.
 """
 
 import math
@@ -45,9 +45,9 @@ _WORDS = re.compile(r"\w+")
 
 @dataclass
 class TraceComparisonEvaluator(BaseEvaluator):
-    """PASS if a trace is like the reference trace, PARTIAL if it is so in part, else FAIL.
+    """PASS if a trace is like the reference trace, PARTIAL if in part, else FAIL.
 
-    Skipped where the two have nothing to compare.
+    Skipped if there is nothing to compare.
     """
 
     reference_trace: Trace
@@ -55,9 +55,9 @@ class TraceComparisonEvaluator(BaseEvaluator):
     weights: dict[Dimension, float] | None = field(default=None, kw_only=True)
     """The dimensions that count, each with its weight; default: `DEFAULT_WEIGHTS`."""
     pass_threshold: float = field(default=0.7, kw_only=True)
-    """The score from which on a result is PASS."""
+    """The lowest score that is a PASS."""
     partial_threshold: float = field(default=0.5, kw_only=True)
-    """The score from which on a result is PARTIAL."""
+    """The lowest score that is a PARTIAL."""
     ignore_arguments: Sequence[str] = field(default=(), kw_only=True)
     """Names of arguments that do not count, such as ids and times that differ from run to run."""
     embed: Callable[[list[str]], Vectors | Awaitable[Vectors]] | None = field(default=None, kw_only=True)
@@ -89,7 +89,7 @@ class TraceComparisonEvaluator(BaseEvaluator):
         left_out = [dimension for dimension in weights if dimension not in scores]
         metadata = {"dimension_scores": scores, "weights": dict(weights), "left_out": left_out}
         if not scores:
-            return skip(self.name, f"the traces tell nothing of {', '.join(left_out)}", **metadata)
+            return skip(self.name, f"the traces have no evidence of {', '.join(left_out)}", **metadata)
         told = [", ".join(f"{dimension} {value:.2f}" for dimension, value in scores.items())]
         told += [f"left out: {', '.join(left_out)}"] if left_out else []
         about_tools = not calls.passed and scores.keys() & {"tool_sequence", "tool_parameters"}
@@ -103,7 +103,7 @@ class TraceComparisonEvaluator(BaseEvaluator):
     async def _score(
         self, dimension: Dimension, trace: Trace, calls: CallsMatch, tools: CallsMatch
     ) -> float | None:
-        """How like the traces are in one dimension; `None` where they do not tell."""
+        """How alike the traces are in one dimension; `None` without evidence."""
         match dimension:
             case "tool_sequence":
                 known = self.reference_trace.calls_known and trace.calls_known
@@ -119,8 +119,7 @@ class TraceComparisonEvaluator(BaseEvaluator):
     def _parameters(self, calls: CallsMatch, tools: CallsMatch) -> float | None:
         """The mean over the calls that go together and have arguments.
 
-        Calls that go together by their tools alone, but are in no pair because others match better, have arguments of which
-        nothing is right.
+        Calls that go together only by their tools, and are in no pair because others match better, count as 0.
         """
         ignored = set(self.ignore_arguments)
         shares = [
