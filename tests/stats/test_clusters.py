@@ -134,7 +134,7 @@ def test_the_effective_size_is_at_least_what_is_known_to_be_safe():
 @pytest.mark.parametrize(
     ("call", "shown"),
     [
-        (lambda: clustered_variance([1.0, 2.0], ["a"]), "2 values and 1 cluster ids"),
+        (lambda: clustered_variance([1.0, 2.0], ["a"]), "2 cases and 1 cluster ids"),
         (lambda: clustered_variance([1.0, nan], ["a", "b"]), "got nan at index 1"),
         (lambda: clustered_interval([1.0, 2.0], ["a", "b"], confidence=2), "got 2"),
         (lambda: independent_groups([]), r"got \[\]"),

@@ -233,7 +233,7 @@ def test_equal_differences_have_nothing_to_redraw():
         (lambda: compare_paired([[1.0], []], [[1.0], [1.0]]), "first: case 1 has no scores"),
         (lambda: compare_paired([[nan]], [[1.0]]), "got nan at index 0"),
         (lambda: compare_paired([[1.0]], [[1.0]], confidence=95), "got 95"),
-        (lambda: compare_paired([[1.0]], [[0.3]], clusters=[]), "1 (cases|values) and 0 cluster ids"),
+        (lambda: compare_paired([[1.0]], [[0.3]], clusters=[]), "1 cases and 0 cluster ids"),
         (lambda: compare_paired([[1e200], [0.5], [3]], [[0.0]] * 3), "rescale"),
         (lambda: compare_paired([[1e-200], [2e-200], [0]], [[0.0]] * 3), "rescale"),
         (lambda: compare_unpaired([[1e-200], [2e-200], [0]], [[0.5]] * 3), "rescale"),

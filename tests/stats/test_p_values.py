@@ -111,7 +111,7 @@ def test_equal_ways_are_called_different_at_most_as_often_as_said():
     [
         ({"alternative": "bigger"}, "got 'bigger'"),
         ({"resamples": 10}, "got 10"),
-        ({"clusters": ["a"]}, "got 2 and 1 cluster ids"),
+        ({"clusters": ["a"]}, "got 2 cases and 1 cluster ids"),
     ],
 )
 def test_impossible_options_are_refused(options, shown):

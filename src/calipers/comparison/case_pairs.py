@@ -82,11 +82,7 @@ Pair: TypeAlias = tuple[RunCase, RunCase]
 
 
 def check_report(report: object, what: str) -> None:
-    """Refuse what is no report, such as the name of a run or of a file.
-
-    Raises:
-        InvalidOptionError: it is none; the error says how to get one.
-    """
+    """Refuse what is not a report, such as the name of a run or of a file; the error says how to get one."""
     if not isinstance(report, Report):
         raise InvalidOptionError(
             f"{what} must be a Report, got {safe_repr(report):.200}: Dataset.evaluate returns one, "
@@ -95,11 +91,7 @@ def check_report(report: object, what: str) -> None:
 
 
 def cases_of(report: Report) -> list[RunCase]:
-    """The cases of a report in its order; those whose every attempt failed come last.
-
-    Raises:
-        InvalidOptionError: the report does not keep every attempt.
-    """
+    """The cases of a report, which has to keep every attempt; those whose every attempt failed come last."""
     totals = report.totals
     if totals is not None and totals.counts.attempts != len(report.cases) + len(report.failures):
         raise InvalidOptionError(
@@ -183,9 +175,6 @@ def find_case(
     """The case of a name as both reports have it; by its name in the candidate, else in the baseline.
 
     Of two cases with this name and another content, both are given; of a case that one report lacks, `None` for that one.
-
-    Raises:
-        InvalidOptionError: neither has such a case; the error says which one may be meant.
     """
     left, right = cases_of(baseline), cases_of(candidate)
     pairs, _ = pair_cases(left, right, by=by)

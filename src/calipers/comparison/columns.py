@@ -61,10 +61,7 @@ class Columns:
         return asserted or (planned and not finished)
 
     def adopt(self, other: "Columns") -> None:
-        """Take over the assertions of another run that this one lost altogether, so that they count as not passed.
-
-        An agent that crashes on every case must not drop out of the comparison.
-        """
+        """Take over the assertions that this run lost altogether from another one: crashing on every case is no way out."""
         for key, column in other.by_key.items():
             if column.kind != "assertion" or key in self.by_key:
                 continue
@@ -114,12 +111,9 @@ class Columns:
     def held(
         self, case: RunCase, names: Collection[str], *, lower_is_better: Collection[str] = ()
     ) -> list[float]:
-        """For every attempt at a case that these assertions were to judge: 1 if all of them are as they should be, else 0.
+        """For every attempt at a case that the named assertions were to judge: 1 if all of them are as they should be, else 0.
 
-        Args:
-            case: of this run.
-            names: of the assertions.
-            lower_is_better: those that should not hold, such as that something leaked.
+        Those of `lower_is_better` should not hold, such as that something leaked.
         """
         keys = [key for key in self.by_key if key[0] in names and key[1] == "assertion"]
         found: list[float] = []
@@ -138,12 +132,7 @@ class Columns:
 
 
 def passes(case: RunCase, *, lost: float = 0.0) -> list[float]:
-    """For every attempt at a case that asserted something or failed: 1 if it passed, else 0.
-
-    Args:
-        case: of a run.
-        lost: what an attempt counts as that neither passed nor missed an assertion, since something crashed.
-    """
+    """For every attempt at a case that asserted something or failed: 1 if it passed, else 0, or `lost` where something crashed."""
     return [
         float(record.passed) if lost_pass(record) is None else lost
         for record in case.attempts

@@ -209,7 +209,7 @@ def compare_reports(
         population: `cases-like-these`, of which these are a sample, or `these-cases` and no others: then only the noise between
             attempts at a case counts, and each case has to be attempted at least twice in both runs.
         labels: what to call the two; default: their names.
-        changed_evaluators: evaluators that are known to differ beyond what the reports tell: those of every case, by
+        changed_evaluators: evaluators that are known to differ beyond what the reports show: those of every case, by
             name with what differs, or as a store knows them.
 
     Raises:
@@ -386,11 +386,7 @@ def _settled(found: Sequence[Comparison], correction: Correction) -> list[Compar
 
 
 def check_comparisons(comparisons: object) -> None:
-    """Refuse a single comparison, or anything else, where a list of them is shown.
-
-    Raises:
-        InvalidOptionError: it is no list of comparisons.
-    """
+    """Refuse a single comparison, or anything else, where a list of them is shown."""
     if isinstance(comparisons, Comparison):
         raise InvalidOptionError(
             f"this takes a list of comparisons, got the one of {comparisons.candidate.label!r}: write [comparison]"
@@ -444,8 +440,8 @@ def _doubted(found: Comparison) -> Comparison:
     why = f"{' and '.join(parts)} failed for a client or lock of another event loop, which says nothing about the agent"
 
     def doubt(change: Change) -> Change:
-        told = why if change.warning is None else f"{change.warning}; {why}"
-        return msgspec.structs.replace(change, warning=told)
+        warning = why if change.warning is None else f"{change.warning}; {why}"
+        return msgspec.structs.replace(change, warning=warning)
 
     return msgspec.structs.replace(
         found,

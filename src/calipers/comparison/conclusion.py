@@ -60,15 +60,7 @@ def conclude(
     unanswered: int = 0,
     on_other_loop: int = 0,
 ) -> Conclusion:
-    """What the changes, with their outcomes settled, come to.
-
-    Args:
-        pass_rate: its change; `None` if it was not compared.
-        evaluators: the changes of their columns.
-        broken: cases that flipped from passing to not passing.
-        unanswered: attempts of both runs that got no answer.
-        on_other_loop: attempts of both runs that ended in an `OtherLoopError`.
-    """
+    """What the changes, with their outcomes settled, come to; the numbers count cases that broke and attempts of both runs."""
     worse = tuple(
         change.name for change in evaluators if change.outcome == "worse" and change.warning is None
     )

@@ -106,12 +106,7 @@ class EvaluatorChanges:
         return found
 
     def at(self, baseline: str, candidate: str) -> Mapping[str, str]:
-        """Of the evaluators that a case brings in either run.
-
-        Args:
-            baseline: its name there.
-            candidate: its name there.
-        """
+        """Of the evaluators that a case brings in either run, where it has these names."""
         before, after = self._baseline.own.get(baseline, {}), self._candidate.own.get(candidate, {})
         if not before and not after:
             return {}
@@ -141,11 +136,7 @@ class ComparedEvaluators:
     """What is known of the evaluators behind two runs; it may grow with them."""
 
     def __init__(self, changes: Mapping[str, str] | EvaluatorChanges | None = None) -> None:
-        """Nothing is compared yet.
-
-        Args:
-            changes: what is known to differ beyond what reports show: by name, or as a store knows it.
-        """
+        """Nothing is compared yet; `changes` is what is known to differ beyond what reports show."""
         self._changes = EvaluatorChanges.of(changes)
         self._baseline = _Side()
         self._candidate = _Side()
@@ -200,10 +191,7 @@ class ComparedEvaluators:
     # ------------------------------------------------------------------ what concerns the whole run
 
     def is_same(self, name: str | None) -> bool:
-        """Whether both runs have results of this name, or assertions, by evaluators that look the same.
-
-        Single cases that are judged otherwise do not count against it; `is_apart` finds them.
-        """
+        """Whether both runs have results of this name, or assertions, by evaluators that look the same; `is_apart` finds single cases."""
         if name is not None:
             return name in self._counts and self.differing(name) is None
         asserted = self._baseline.asserted.keys() & self._candidate.asserted.keys()
@@ -214,12 +202,7 @@ class ComparedEvaluators:
         return name in self._counts
 
     def differing(self, name: str, runs: tuple[str, str] = RUNS) -> str | None:
-        """How the evaluators behind the results of a name differ in the whole run; `None` if they look the same.
-
-        Args:
-            name: of the results.
-            runs: what the two runs are called.
-        """
+        """How the evaluators behind the results of a name differ in the whole run; `None` if they look the same."""
         found = self._apart.get(name, {})
         if found and (len(found) == self._counts[name] or self._is_shared(found)):
             return _words(found.values(), runs)
@@ -260,11 +243,7 @@ class ComparedEvaluators:
     # ------------------------------------------------------------------ what concerns single cases
 
     def changed(self, name: str | None) -> list[ChangedEvaluator]:
-        """The cases whose results of a name, or passes, cannot be compared, while those of others can.
-
-        Args:
-            name: of the results; `None` for passing.
-        """
+        """The cases whose results of a name, or passes if it is `None`, cannot be compared, while those of others can."""
         names = (
             {name} if name is not None else self._baseline.asserted.keys() & self._candidate.asserted.keys()
         )
@@ -318,13 +297,7 @@ class ComparedEvaluators:
     def _lone(
         self, side: "_Side", other: "_Side", makers: set[str] | None = None
     ) -> "dict[str, dict[str, tuple[str, ...]]]":
-        """The evaluators that the other run lacks on cases of both.
-
-        Args:
-            side: that has them.
-            other: that lacks them.
-            makers: some of them; default: those that assert something, or never gave a result.
-        """
+        """The evaluators that the other run lacks on cases of both: these makers, or those that assert something or never gave a result."""
         if not side.alone:
             return {}
         if makers is not None:

@@ -19,14 +19,7 @@ from .columns import ColumnKey, Columns, metric, without_metric
 
 
 def unanswered(count: int, answered: Estimate | None, attempts: int, *, whose: str = "") -> str:
-    """That attempts of a run got no answer, the pass rate without them, and what to do.
-
-    Args:
-        count: the attempts without an answer.
-        answered: the pass rate without them; `None` if there is none.
-        attempts: all that the run made.
-        whose: names the run, as in ` of the baseline`.
-    """
+    """That `count` of `attempts` got no answer, the pass rate of those that did, and what to do; `whose` names the run."""
     rate = "" if answered is None else f"of those answered {100 * answered.value:.1f} % passed; "
     return (
         f"{count:,} of {attempts:,} attempts{whose} got no answer for a time-out, a connection or a server, and count as not passed; "
@@ -37,14 +30,7 @@ def unanswered(count: int, answered: Estimate | None, attempts: int, *, whose: s
 def missing_results(
     subject: str, key: ColumnKey | None, pairs: Sequence[Pair], *sides: Columns
 ) -> Iterator[str]:
-    """The cases that have the results of a column, or a pass or fail, in one of two runs only.
-
-    Args:
-        subject: what to call it.
-        key: of the column; `None` for the pass rate.
-        pairs: the cases of both runs.
-        sides: the baseline and the candidate.
-    """
+    """The cases that have the results of a column, or pass or fail if it is `None`, in one of two runs only."""
     baseline, candidate = (_missing(side, key) for side in sides)
     missing = {
         "candidate": [two.name for one, two in pairs if candidate(two) and _has_results(sides[0], one, key)],

@@ -107,14 +107,7 @@ class Questions(msgspec.Struct, frozen=True, kw_only=True):
         pairs: Sequence[Pair],
         changes: Mapping[str, str] | EvaluatorChanges | None,
     ) -> Answers:
-        """All questions about two runs.
-
-        Args:
-            baseline: the one run.
-            candidate: the other.
-            pairs: the cases that are the same in both.
-            changes: which evaluators are known to differ, with what differs.
-        """
+        """All questions about two runs, of which the pairs are the same cases, and some evaluators are known to differ."""
         evaluators = ComparedEvaluators.of(pairs, baseline.cases, candidate.cases, changes=changes)
         runs = Runs(baseline, candidate, pairs, evaluators, [])
         candidate.adopt(baseline)

@@ -107,13 +107,9 @@ class _Remembered:
 def judge_claims(
     claims: Sequence[Claim], *, confidence: float, correct: bool, next_confidence: float | None = None
 ) -> list[Finding]:
-    """What became of each claim.
+    """What became of each claim; with `correct`, they share the chance of a false alarm.
 
-    Args:
-        claims: what has to be so.
-        confidence: of the intervals.
-        correct: share the chance of a false alarm among the claims.
-        next_confidence: of a further look, for which cases are asked; default: the same.
+    More cases are asked for at `next_confidence`, that of a further look; default: the same.
     """
     later = confidence if next_confidence is None else next_confidence
     claims = [replace(claim, measure=_Remembered(claim.measure)) for claim in claims]
@@ -199,14 +195,7 @@ def _judged(claim: Claim, outcome: Outcome, shared: _Shared) -> Finding:
 
 
 def failing(count: int, fails: Callable[[int, float], bool], *, confidence: float, correct: bool) -> set[int]:
-    """Which of the claims fail, by Holm's step-down.
-
-    Args:
-        count: of the claims.
-        fails: whether a claim fails at a confidence.
-        confidence: of the policy.
-        correct: share the chance of a false alarm among the claims.
-    """
+    """Which of so many claims fail, by Holm's step-down; with `correct`, they share the chance of a false alarm."""
     failed = set[int]()
     while True:
         level = _level(count - len(failed), confidence=confidence, correct=correct)

@@ -128,9 +128,6 @@ def corrected(labelled: Labelled, run: Columns, key: ColumnKey, *, lost: float =
         run: the run that was judged.
         key: of the judge's column: assertions or scores.
         lost: what an assertion counts as that was not made, since something failed.
-
-    Raises:
-        InvalidOptionError: a label is not what the judge gives, a yes or no or a number.
     """
     if labelled.stale is not None:
         return NotValid(
@@ -177,13 +174,7 @@ def corrected(labelled: Labelled, run: Columns, key: ColumnKey, *, lost: float =
 def corrected_parts(
     subject: str, wanted: HumanAgreement, rules: Rules, run: Columns, key: ColumnKey, read_run: ReadRun | None
 ) -> Iterator[Finding | Claim | str]:
-    """The levels that the rules ask for, as people would see them, and a note on what they rest on.
-
-    Raises:
-        InvalidOptionError: nobody can find the labelled run, or a label is not what the judge gives.
-        DatasetFileError: a line of the file cannot be read, or names what the run does not have.
-        OSError: the file cannot be read.
-    """
+    """The levels that the rules ask for, as people would see them, and a note on what they rest on."""
     labelled = read_labels(wanted, key[0], run, read_run)
     if labelled.left_out is not None:
         yield f"{subject}: {labelled.left_out}"
@@ -217,10 +208,10 @@ def _basis(subject: str, found: Corrected, labelled: Labelled, unit: Unit) -> st
     agree = f", and agrees with people on {quantity(share, 'rate')} of {plural(found.n, 'label')}"
     what = "rate" if unit == "rate" else "mean"
     own = f"the {what} held against the limit is no correction but the labels' own, since the judge makes it no more certain; it"
-    told = "the correction" if found.uses_judge else own
+    basis = "the correction" if found.uses_judge else own
     return (
         f"{subject}: the judge alone says {alone} on {plural(len(found.judge), 'case')}{agree if unit == 'rate' else ''}; "
-        f"{told} holds if {found.holds_if}"
+        f"{basis} holds if {found.holds_if}"
     )
 
 

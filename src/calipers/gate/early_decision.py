@@ -122,11 +122,8 @@ class StopWhenDecided:
         """Look at what is about to be run; `Dataset.evaluate` asks for it before the first case.
 
         Args:
-            cases: of the dataset.
+            cases: of the dataset; none may be in a cluster.
             evaluators: the names of those that judge every case.
-
-        Raises:
-            InvalidOptionError: a case is in a cluster.
         """
         for number, case in enumerate(cases, 1):
             _check_cluster(case.name or f"Case {number}", case.cluster)
@@ -234,7 +231,7 @@ class Bet:
 
     Args:
         rule: the limit in words.
-        limit: what the mean is held against.
+        limit: what the mean is compared with.
         bounds: between which every value lies.
         above: whether the good side is above the limit.
         distance: from the limit to what is planned for: a margin. `None` if nothing was.
@@ -391,11 +388,11 @@ class _Subject:
         self._undecidable = self._undecidable or any(kind != self._kind for _, kind in mine)
         if self._kind == "label" and self.bets:
             raise InvalidOptionError(
-                f"{self.name!r} gives labels, which have no mean to be held against a number"
+                f"{self.name!r} gives labels, which have no mean to compare with a number"
             )
         self._waiting.append((case, old))
         if self._kind is None:
-            return  # a case that was lost counts only where something is asserted, and nobody knows that yet
+            return  # a lost case counts only where something is asserted, which is not known yet
         for each, before in self._waiting:
             self._take(each, before)
         self._waiting = []

@@ -87,7 +87,7 @@ def enough(subject: str, found: int, least: int, *, kind: str = "") -> Finding:
 
 
 def few(subject: str, what: str, failed: int, attempts: int, most: float) -> Finding:
-    """Whether few enough attempts failed in some way; of no attempts, nobody can say."""
+    """Whether few enough attempts failed in some way; without attempts that is open."""
     rule = f"{what} on at most {limit_words(most, 'rate')} of the attempts"
     if not attempts:
         return Finding(
@@ -114,7 +114,7 @@ def few(subject: str, what: str, failed: int, attempts: int, most: float) -> Fin
 def absent(
     subject: str, why: str, *, advice: str = "add it to the dataset, or take it out of the policy"
 ) -> Finding:
-    """That a policy names what the run does not have: whatever it guards is unguarded."""
+    """That a policy names what the run does not have, so that nothing guards it."""
     return Finding(
         subject=subject,
         rule="has to be there",

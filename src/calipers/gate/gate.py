@@ -1,4 +1,4 @@
-"""The verdict on a run: every rule of a policy, held against the run and its baseline.
+"""The verdict on a run: every rule of a policy, applied to the run and its baseline.
 
 Nothing vacuous passes. What is argued here, once:
 
@@ -9,7 +9,7 @@ Nothing vacuous passes. What is argued here, once:
 - An attempt that ended in an `OtherLoopError`: INCONCLUSIVE, and so is every rule that the run fails, since such an attempt says
   nothing of the agent. A baseline with one: INCONCLUSIVE where a rule compares with it.
 - An evaluator that is not the same in both runs (its arguments or version differ): INCONCLUSIVE, since a difference between
-  two yardsticks is no difference between two agents. If it is one that single cases bring, these are left out of the comparison
+  two evaluators is no difference between two agents. If it is one that single cases bring, these are left out of the comparison
   and named in a note, as cases are whose content changed.
 - An attempt that was lost to its task or evaluator has no score, no time and no metric. Where the policy does not say how many
   may be lost, such a limit is INCONCLUSIVE: an agent that crashes on what is hard must not be judged by what is easy.

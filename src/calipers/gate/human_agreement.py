@@ -10,7 +10,7 @@ from calipers.comparison.columns import Columns
 from calipers.stats import Interval, VarianceComponents, cases_needed, clopper_pearson, cohen_kappa
 from calipers.stats.bounded import cases_to_clear
 from calipers.stats.distributions import student_t_quantile
-from calipers.stats.number_text import plural
+from calipers.stats.number_text import first_few, plural
 
 from .claims import Claim
 from .human_labels import ReadRun, read_labels
@@ -54,12 +54,9 @@ class Ratings:
         return None if found is None else found.interval
 
     def why_open(self, human: str) -> tuple[str, str] | None:
-        """Why these ratings tell nothing, and what to do; `None` if they tell something.
+        """Why these ratings (of `human`, the column of people) show nothing, and what to do; `None` if they show something.
 
         Where one side gave the same answer every time, kappa is 0 or undefined however well both agree.
-
-        Args:
-            human: the column of what people said.
         """
         if not self.n:
             return (
@@ -89,7 +86,7 @@ class Ratings:
         if self.by == "share":
             return _labels_to_clear(value, limit, confidence)
         found = cohen_kappa(self.judge, self.human)
-        if interval.method == "clopper-pearson" and found is not None:  # nobody disagreed
+        if interval.method == "clopper-pearson" and found is not None:  # no label disagrees
             share = 1 - (1 - limit) * found.chance_disagreement
             return _labels_to_clear(1.0, max(0.0, share), confidence)
         # The lower end is that of log(1 - kappa), unless it is cut off at -1; the upper one about the value and its error times t.
@@ -107,14 +104,7 @@ class Ratings:
 def agreement_parts(
     name: str, rules: Rules, run: Columns, read_run: ReadRun | None
 ) -> Iterator[Finding | Claim | str]:
-    """How well the judge has to agree, by kappa and by share, and a note on lines without a label; nothing, if the rules do not say.
-
-    Raises:
-        InvalidOptionError: nobody can find the labelled run, the judge would be compared with itself, or a label is neither yes nor
-            no where the judge says true or false.
-        DatasetFileError: a line of the file cannot be read.
-        OSError: the file cannot be read.
-    """
+    """How well the judge has to agree, by kappa and by share, and a note on lines without a label."""
     wanted = rules.agreement
     if wanted is None or wanted.kappa is wanted.share is None:
         return
@@ -131,17 +121,7 @@ def agreement_parts(
 
 
 class Agreements:
-    """The agreements that a policy asks for, while a run goes on: labels do not change, and the judge may be another one.
-
-    Args:
-        policy: what the run has to meet.
-        read_run: finds a run by what the policy calls it.
-
-    Raises:
-        InvalidOptionError: nobody can find a labelled run, or a judge would be compared with itself.
-        DatasetFileError: a line of a file of labels cannot be read, or lacks a rating.
-        OSError: a file of labels cannot be read.
-    """
+    """The agreements that a policy asks for, while a run goes on: labels do not change, and the judge may be another one."""
 
     def __init__(self, policy: Policy, read_run: ReadRun | None) -> None:
         self.policy = policy
@@ -209,5 +189,4 @@ def _labels_to_clear(share: float, limit: float, confidence: float) -> int | Non
 
 
 def _named(categories: set[str]) -> str:
-    names = sorted(map(repr, categories))
-    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    return first_few(sorted(map(repr, categories)))

@@ -111,7 +111,7 @@ def read_labels(wanted: HumanAgreement, judge: str, run: Columns, read_run: Read
         read_run: finds a run by what the policy calls it.
 
     Raises:
-        InvalidOptionError: nobody can find the run, the judge would be compared with itself, or a label is neither yes nor no where
+        InvalidOptionError: the run is not found, the judge would be compared with itself, or a label is neither yes nor no where
             the judge says true or false.
         DatasetFileError: a line of the file cannot be read, or names what the run does not have.
         OSError: the file cannot be read.
@@ -142,11 +142,7 @@ def read_labels(wanted: HumanAgreement, judge: str, run: Columns, read_run: Read
 
 
 def yes_or_no(label: Rating) -> bool:
-    """What a label says where the judge passes or fails.
-
-    Raises:
-        InvalidOptionError: it is neither.
-    """
+    """What a label says where the judge passes or fails."""
     category = _category(label)
     if category not in _YES | _NO:
         raise InvalidOptionError(
@@ -256,16 +252,7 @@ def _category(value: Rating) -> str:
 
 
 def read_label_file(path: Path, human: str) -> LabelFile:
-    """What people said, line by line.
-
-    Args:
-        path: of the file; the suffix `.csv` tells CSV from JSON Lines.
-        human: the column of what people said.
-
-    Raises:
-        DatasetFileError: a line cannot be read, or does not say what it is about.
-        OSError: the file cannot be read.
-    """
+    """What people said (in the column `human`), line by line; a file that ends in `.csv` is CSV, any other JSON Lines."""
     lines = list((_csv_lines if path.suffix.lower() == ".csv" else _json_lines)(path, human))
     labels = [
         _label(path, number, line, human)

@@ -1,4 +1,4 @@
-"""What a policy asks of evaluators, the pass rate, times and metrics, as claims to be decided and facts that are plain."""
+"""What a policy asks of evaluators, the pass rate, times and metrics: claims to be decided, and findings that need no interval."""
 
 import copy
 import json
@@ -10,7 +10,7 @@ from calipers.comparison.columns import ColumnKey, Columns, durations, metric, w
 from calipers.comparison.evaluator_changes import ChangedEvaluator
 from calipers.errors import InvalidOptionError
 from calipers.stats import stakes_for
-from calipers.stats.number_text import plural
+from calipers.stats.number_text import first_few, plural
 from calipers.stats.sequential import Stakes
 
 from .claims import Claim
@@ -41,8 +41,6 @@ from .verdict import Finding, Unit, limit_words, loss
 PASS_RATE = "pass rate"  # noqa: S105 - no password
 TASK_TIME = "task time"
 
-_NAMED = 3
-"""Cases that a note names."""
 _NAMED_TAGS = 10
 """Tags that are named where a policy names another."""
 _WRONG_BOUNDS = "correct the bounds in the policy, or the evaluator"
@@ -116,9 +114,8 @@ class Limits:
         part.runs = self.runs.tagged(tag)
         if not part.runs.run.cases:
             known = dict.fromkeys(each for case in self.runs.run.cases for each in case.tags)
-            there = ", ".join(map(repr, list(known)[:_NAMED_TAGS])) or "none"
-            more = f" and {len(known) - _NAMED_TAGS:,} more" if len(known) > _NAMED_TAGS else ""
-            yield absent(subject, f"no case of this run has the tag; there are {there}{more}")
+            there = first_few([*map(repr, known)], _NAMED_TAGS) or "none"
+            yield absent(subject, f"no case of this run has the tag; there are {there}")
             return
         if rules.margin is rules.at_least is rules.at_most is None:
             said = plural(len(part.runs.run.cases), "case")
@@ -128,13 +125,12 @@ class Limits:
     # ------------------------------------------------------------------ evaluators
 
     def _other_assertions(self, old: Columns) -> str | None:
-        """Why the pass rate of the baseline is another yardstick; `None` if the same evaluators assert in both."""
+        """Why the pass rate of the baseline is not comparable; `None` if the same evaluators assert in both."""
         if not old.asserts:
             return "asserts nothing"
         theirs, ours = self.runs.evaluators.lone_assertions()
         if alone := [*theirs, *ours]:
-            more = f" and {len(alone) - 3} more" if len(alone) > 3 else ""
-            return f"was judged by other evaluators (only one of the runs has {', '.join(alone[:3])}{more})"
+            return f"was judged by other evaluators (only one of the runs has {first_few(alone)})"
         for name, how in self.runs.evaluators.differing_assertions().items():
             return f"was judged by another {name!r} ({how})"
         return None
@@ -157,7 +153,7 @@ class Limits:
         limited = not (rules.margin is rules.at_least is rules.at_most is None)
         if key[1] == "label" and limited:
             raise InvalidOptionError(
-                f"the policy limits {name!r}, which gives labels: a label has no mean to be held against a number"
+                f"the policy limits {name!r}, which gives labels: a label has no mean to compare with a number"
             )
         if rules.max_errors is not None:
             attempts = sum(len(case.attempts) for case in run.cases)
@@ -218,10 +214,9 @@ class Limits:
         if self._left_out:
             cases = dict.fromkeys(each.case for each in self._left_out)
             named = [f"{each.case!r} ({each})" for each in self._left_out]
-            more = f" and {len(named) - _NAMED:,} more" if len(named) > _NAMED else ""
             self.notes.append(
                 f"not compared on {plural(len(cases), 'case')}, judged by another evaluator in the baseline: "
-                f"{'; '.join(named[:_NAMED])}{more}"
+                f"{first_few(named, between='; ')}"
             )
 
     @property
@@ -396,7 +391,7 @@ class Limits:
         return Both(run, baseline, None)
 
     def _enough(self, subject: str, judged: int, rules: Rules) -> Iterator[Finding]:
-        """Whether enough cases were judged; of what nobody asked for, only that they are too few."""
+        """Whether enough cases were judged; without a `min_cases` of its own, only where they are too few."""
         if rules.min_cases is not None or judged < self._default_least:
             yield enough(subject, judged, self._least(rules), kind=" judged")
 
@@ -406,7 +401,7 @@ class Limits:
 
     @property
     def _default_least(self) -> int:
-        """Cases behind every rule that does not say; of a run that is too small as a whole, that is told once."""
+        """Cases behind every rule that does not say; that a run is too small as a whole is a finding of its own."""
         least = self.policy.min_cases
         return least if len(self.runs.run.cases) >= least else 1
 
@@ -439,18 +434,14 @@ class Limits:
     def _newly_missing(
         self, subject: str, pairs: Sequence[Pair], ours: SubjectResults, theirs: SubjectResults
     ) -> Iterator[Finding]:
-        """That cases have no more the result that they have in the baseline.
-
-        An evaluator that is skipped on what is hard must not judge by what is easy.
-        """
+        """That cases lost the result that they have in the baseline: skipping what is hard must not leave what is easy."""
         names = newly_missing(pairs, theirs, ours)
         if names:
-            more = f" and {len(names) - 3:,} more" if len(names) > 3 else ""
             yield _open(
                 subject,
                 "a result wherever the baseline has one",
                 f"{plural(len(names), 'case')} with a result in the baseline lack one in this run, though nothing failed: "
-                f"{', '.join(map(repr, names[:3]))}{more}",
+                f"{first_few([*map(repr, names)])}",
                 "see why it was skipped: `calipers show RUN`; say in the policy on what share of attempts it may be: max_skipped",
             )
 

@@ -1,4 +1,4 @@
-"""What a rule is held against: numbers by case, and the interval they give at any confidence.
+"""What a rule limits: numbers by case, and the interval they give at any confidence.
 
 The case is the unit: attempts at it are averaged first. A gate promises how rarely it errs, so it is never surer than the
 bounds of the values allow: cases not seen may lie at a bound. Hence Gaffke's interval (`calipers.stats.bounded`), which is that
@@ -56,10 +56,7 @@ Cases = Sequence[Sequence[float]]
 
 
 def attempts_apart(*sides: Cases) -> list[list[Sequence[float]]]:
-    """Each side with as many units for each case: an attempt, or several of a case that has more attempts than others.
-
-    There are as many for every case as the case, and the side, with the fewest attempts has.
-    """
+    """Each side with as many units for each case as the case with the fewest attempts has; a unit is one attempt, or several."""
     parts = min((len(values) for cases in sides for values in cases), default=0)
     return [[unit for values in cases for unit in _in_parts(values, parts)] for cases in sides]
 
@@ -88,10 +85,10 @@ class Measure(Protocol):
         ...
 
     def needed(self, limit: float, confidence: float) -> int | None:
-        """About how many cases would tell the value from the limit, four times in five.
+        """About how many cases would tell the value from the limit, four times in five; `None` if no number would, or it is not known.
 
-        Against a baseline, how many would tell an agent that is as good as it from the limit: what is seen of this agent may be luck,
-        and the number would follow the luck. `None` if no number would, or if there is too little to guess by.
+        Against a baseline, how many would tell an agent that is as good as it: what is seen of this agent may be luck, and the
+        number would follow the luck.
         """
         ...
 

@@ -6,7 +6,7 @@ attempted several times, the spread has two parts, and the plan can say what rep
 it cannot, and plans for as many attempts as the pilot had.
 
 How alike two ways are is said of what cases are truly like; the noise of single attempts is never shared. One pilot that
-attempted each case once does not tell how much of its spread is noise, so unless somebody says better, the plan takes the two to
+attempted each case once does not tell how much of its spread is noise, so unless a correlation is given, the plan takes the two to
 share nothing, which may ask for too many cases, and not for too few.
 
 Cases in clusters resemble each other, so they tell less than as many that are independent. Their spread is that of a clustered
@@ -20,13 +20,15 @@ that share the doubt (`calipers.gate.looks`).
 """
 
 from collections.abc import Sequence
-from math import ceil, fsum, inf
+from math import ceil, fsum
 from typing import Literal
 
 import msgspec
 
 from calipers.comparison.case_pairs import RunCase, cases_of, check_report, pair_cases
+from calipers.comparison.change import clusters_of
 from calipers.comparison.columns import ColumnKey, Columns, passes
+from calipers.data.argument_checks import check_number
 from calipers.errors import InvalidOptionError
 from calipers.gate.looks import confidence_at
 from calipers.report.report import Report
@@ -48,7 +50,7 @@ REPEATS = (1, 2, 3, 5, 10)
 _USUAL_CORRELATION = 0.5
 """Between two ways from case to case: from 0.3 to 0.7 between language models (Miller, "Adding Error Bars to Evals", 2024)."""
 _COSTS = ("cost", "price", "usd", "eur", "token")
-"""What a metric is called that somebody pays for."""
+"""What a metric is called that costs something."""
 
 
 class PlanRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,7 +84,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     unit: Literal["rate", "number"]
     """Whether an effect of 0.03 is 3 points."""
     effect: float | None
-    """The true difference worth finding; `None` if nobody said."""
+    """The true difference worth finding; `None` for a gate, or where only `reaches` are asked for."""
     margin: float | None = None
     """The margin of the gate that is planned; `None` for a comparison."""
     power: float
@@ -100,11 +102,11 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     design_effect: float | None = None
     """How many times as large clusters make the variance of the pilot's mean, at least 1; `None` without clusters."""
     rows: tuple[PlanRow, ...] = ()
-    """Ways to find the effect; none if nobody said which."""
+    """Ways to find the effect; none without one."""
     reaches: tuple[Reach, ...] = ()
     """What the cases that there are can show."""
     repeats_enough: int | None = None
-    """Attempts at each of the cases that there are that would do; `None` if no number would, or nobody knows."""
+    """Attempts at each of the cases that there are that would do; `None` if no number would, or it is not known."""
 
 
 def plan_from_pilot(
@@ -328,9 +330,9 @@ class _Groups(msgspec.Struct, frozen=True):
     @classmethod
     def of(cls, values: Sequence[float], names: Sequence[str | None]) -> "_Groups | None":
         """Of cases with these values; `None` if no case names a cluster. One that names none stands alone."""
-        if all(name is None for name in names):
+        clusters = clusters_of(names)
+        if clusters is None:
             return None
-        clusters = [(place,) if name is None else name for place, name in enumerate(names)]
         count = len(set(clusters))
         clustered = clustered_variance(values, clusters)
         alone = Moments.of(values).variance
@@ -423,7 +425,7 @@ def _no_spread(cases: Sequence[Sequence[float]], *, correlation: float | None) -
 
 
 def _is_share(cases: Sequence[Sequence[float]]) -> bool:
-    """Whether all values lie between 0 and 1, and a difference of 1 or more is none that could be."""
+    """Whether all values lie between 0 and 1, so that none differ by more than 1."""
     return all(0 <= value <= 1 for values in cases for value in values)
 
 
@@ -442,8 +444,7 @@ def _check_margin(margin: float, effect: float | None) -> None:
         raise InvalidOptionError(
             f"plan for an effect or for the margin of a gate, not both: got {effect!r} and {margin!r}"
         )
-    if not 0 < margin < inf:
-        raise InvalidOptionError(f"margin must be a number above 0, got {margin!r}")
+    check_number("margin", margin, above=0)
 
 
 def _mean(values: Sequence[float]) -> float:
@@ -484,7 +485,7 @@ def _pace(pilot: Report) -> float | None:
 
 
 def _costs(pilot: Report) -> dict[str, float]:
-    """What an attempt costs, by each metric that somebody pays for."""
+    """What an attempt costs, by each metric that is a cost."""
     found: dict[str, list[float]] = {}
     for case in pilot.cases:
         for name, value in case.metrics.items():

@@ -1,4 +1,4 @@
-"""What a release has to meet: the rules of a gate, chosen before anybody looks at the numbers.
+"""What a release has to meet: the rules of a gate, chosen before you look at the numbers.
 
 Every evaluator that a policy names is required. There are three kinds of limits:
 
@@ -138,9 +138,6 @@ class Rules(_Checked, frozen=True, kw_only=True):
             bounds: between which the results lie.
             only_vacuous: refuse only what nothing could miss, where the bounds are a guess.
             of: what the error begins with, such as where in the policy these rules stand.
-
-        Raises:
-            LimitError: a margin as wide as the bounds, or a limit that is not inside them.
         """
         low, high = bounds
         lie = f"results lie between {low:g} and {high:g}"
@@ -282,11 +279,7 @@ class Policy(_Checked, frozen=True, kw_only=True):
 
 
 def check_policy(policy: object) -> None:
-    """Refuse what is no policy, such as the name of its file.
-
-    Raises:
-        InvalidOptionError: it is none; the error says how to get one.
-    """
+    """Refuse what is not a policy, such as the name of its file; the error says how to get one."""
     if not isinstance(policy, Policy):
         way = (
             f"Policy.from_file({policy!r}) reads one"
@@ -315,7 +308,7 @@ def wrong_with(value: Any, kind: Any) -> str | None:
 
 
 def _expected(kind: Any, value: Any, error: str) -> str:
-    """What should stand where a value is of the wrong kind, without the value, which whoever asks shows."""
+    """What should stand where a value is of the wrong kind; the caller shows the value."""
     literals = [each for each in (kind, *get_args(kind)) if get_origin(each) is Literal]
     if literals:
         return f"expected {' or '.join(map(repr, get_args(literals[0])))}"
@@ -337,7 +330,7 @@ def _expected(kind: Any, value: Any, error: str) -> str:
 
 
 def _in_points(limit: float, bounds: tuple[float, float], unit: str) -> tuple[str, str]:
-    """What a number says where somebody thought in percent, and the way out."""
+    """What a number says where percent was meant, and the way out."""
     if bounds != RATE:
         return "", "choose one that results could meet and could miss"
     way = f"write {limit / 100:g} for {limit:g} {unit}" if 1 < limit < 100 else "choose one between them"

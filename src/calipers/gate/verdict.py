@@ -38,7 +38,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     value: float | None = None
     """The estimate: a rate, a mean, a difference or a growth; `None` if it was not measured."""
     limit: float | None = None
-    """What it is held against, on the same scale."""
+    """What it is compared with, on the same scale."""
     above: bool = True
     """Whether the good side is above the limit."""
     interval: Interval | None = None
@@ -51,7 +51,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     n: int | None = None
     """Cases behind the estimate."""
     more_cases: int | None = None
-    """About how many more would decide it; `None` if nobody can tell, or none are needed."""
+    """About how many more would decide it; `None` if it is not known, or none are needed."""
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
@@ -143,7 +143,7 @@ def interval_words(interval: Interval, unit: Unit, *, signed: bool = False) -> s
 
 
 def limit_words(value: float, unit: Unit) -> str:
-    """A limit, without the digits that nobody wrote."""
+    """A limit, as short as the policy writes it."""
     match unit:
         case "rate" | "growth":
             return f"{_plain(100 * value)} %"

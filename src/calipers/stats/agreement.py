@@ -29,6 +29,7 @@ from typing import Any, Literal, get_args
 
 import msgspec
 
+from calipers.data.argument_checks import check_choice
 from calipers.stats.distributions import student_t_quantile
 from calipers.stats.interval import Interval, clopper_pearson
 from calipers.stats.sample import check_confidence
@@ -81,8 +82,7 @@ def cohen_kappa(
         confidence: of the interval.
     """
     check_confidence(confidence)
-    if weights not in {None, *get_args(Weights)}:
-        raise ValueError(f"weights must be None or one of {get_args(Weights)!r}, got {weights!r}")
+    check_choice("weights", weights, get_args(Weights), or_none=True, error=ValueError)
     if len(first) != len(second):
         raise ValueError(f"both raters must rate every unit: got {len(first)} and {len(second)} ratings")
     places = _places(first, second, weights, categories)
@@ -150,8 +150,7 @@ def krippendorff_alpha(
         confidence: of the interval. For ordinal data the jackknife keeps the ranks of the whole sample.
     """
     check_confidence(confidence)
-    if level not in get_args(Level):
-        raise ValueError(f"level must be one of {get_args(Level)!r}, got {level!r}")
+    check_choice("level", level, get_args(Level), error=ValueError)
     rated = [[rating for rating in unit if rating is not None] for unit in units]
     rated = [unit for unit in rated if len(unit) > 1]
     if not rated:

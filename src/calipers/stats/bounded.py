@@ -30,12 +30,12 @@ is met within a point. A gate on cases that pass or not, each attempted once, ju
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from itertools import pairwise
-from math import fsum, inf, isfinite, log, log1p, sqrt
+from math import fsum, inf, log, log1p, sqrt
 
 from calipers.stats.clusters import independent_groups
 from calipers.stats.distributions import beta_quantile, normal_quantile
 from calipers.stats.interval import Interval
-from calipers.stats.sample import check_confidence, finite_values
+from calipers.stats.sample import check_bounds, check_clusters, check_confidence, check_power, finite_values
 
 Shape = Sequence[tuple[float, float]]
 """The values that are expected, from 0 to 1, and the share of each."""
@@ -66,15 +66,11 @@ def bounded_interval(
     """
     check_confidence(confidence)
     sample = finite_values(values)
-    if not (low < high and isfinite(high - low)):
-        raise ValueError(f"low must be less than high, both finite, got {low!r} and {high!r}")
+    check_bounds(low, high)
     for value in sample:
         if not low <= value <= high:
             raise ValueError(f"a value must lie between low={low!r} and high={high!r}, got {value!r}")
-    if clusters is not None and len(clusters) != len(sample):
-        raise ValueError(
-            f"every value needs its cluster id: got {len(sample)} values and {len(clusters)} cluster ids"
-        )
+    check_clusters(clusters, len(sample))
     if len(sample if clusters is None else set(clusters)) < 2:
         return None
     width = high - low
@@ -187,11 +183,8 @@ def expected_low(shape: Shape, n: int, *, power: float = 0.8, confidence: float 
     check_confidence(confidence)
     if n < 2:
         raise ValueError(f"n must be at least 2 cases for an interval, got {n!r}")
+    check_power(power, confidence)
     tail = (1 - confidence) / 2
-    if not tail < power < 1:
-        raise ValueError(
-            f"power must lie between the chance of a false alarm ({tail:.3g}) and 1, got {power!r}"
-        )
     mean = fsum(value * share for value, share in shape)
     variance = fsum(share * (value - mean) ** 2 for value, share in shape)
     tilt = normal_quantile(power) / sqrt(variance * n) if variance > 0 else 0.0

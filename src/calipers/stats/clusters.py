@@ -28,7 +28,7 @@ from math import fsum, sqrt
 
 from calipers.stats.distributions import student_t_quantile
 from calipers.stats.interval import Interval
-from calipers.stats.sample import check_confidence, finite_values
+from calipers.stats.sample import check_clusters, check_confidence, finite_values
 
 _ROUNDING = 1e-12
 """Numbers that differ by no more than this share are the same number, computed in two ways."""
@@ -41,7 +41,7 @@ def clustered_variance(values: Sequence[float], clusters: Sequence[Hashable]) ->
     clusters.
     """
     sample = finite_values(values)
-    _check_clusters(sample, clusters)
+    check_clusters(clusters, len(sample))
     residuals = _residuals(sample, clusters)
     n = len(sample)
     if len(residuals) < 2:
@@ -159,10 +159,3 @@ def _residuals(values: Sequence[float], clusters: Sequence[Hashable]) -> dict[Ha
         for value, cluster in zip(values, clusters, strict=True):
             found[cluster].append(value - mean)
     return found
-
-
-def _check_clusters(values: Sequence[float], clusters: Sequence[Hashable]) -> None:
-    if len(values) != len(clusters):
-        raise ValueError(
-            f"every value needs its cluster id: got {len(values)} values and {len(clusters)} cluster ids"
-        )

@@ -43,7 +43,7 @@ from calipers.stats.clusters import (
 from calipers.stats.distributions import beta_cdf, student_t_cdf, student_t_quantile
 from calipers.stats.estimate import Estimate, rate
 from calipers.stats.interval import Interval, Method, bootstrap_interval, check_counts, wilson
-from calipers.stats.sample import Moments, case_means, check_confidence
+from calipers.stats.sample import Moments, case_means, check_clusters, check_confidence
 
 Test = Literal["mcnemar", "paired-t", "clustered-t", "sign-flip", "fisher", "welch-t", "within-t", "dealt"]
 """How a p-value was made."""
@@ -105,7 +105,7 @@ def compare_paired(
     one, two = paired_means(first, second)
     n = len(one)
     if not n:
-        _check_length(clusters, n)
+        check_clusters(clusters, n)
         return None
     judged = _passed_or_not(first) and _passed_or_not(second)
     if clusters is None and judged and _once(first) and _once(second):
@@ -168,8 +168,8 @@ def compare_unpaired(
     """
     check_confidence(confidence)
     one, two = case_means(first, name="first"), case_means(second, name="second")
-    _check_length(first_clusters, len(one))
-    _check_length(second_clusters, len(two))
+    check_clusters(first_clusters, len(one))
+    check_clusters(second_clusters, len(two))
     if not one or not two:
         return None
     p, q = fsum(one) / len(one), fsum(two) / len(two)
@@ -220,7 +220,7 @@ def bootstrap_difference(
     check_confidence(confidence)
     one, two = paired_means(first, second)
     n = len(one)
-    _check_length(clusters, n)
+    check_clusters(clusters, n)
     if not n:
         return None
     differences, equal = without_rounding(one, two, clusters)
@@ -353,11 +353,6 @@ def _of_two_rates(one: Estimate | None, two: Estimate | None) -> Interval | None
     above = sqrt((one.interval.high - p) ** 2 + (q - two.interval.low) ** 2)
     low, high = max(-1.0, p - q - below), min(1.0, p - q + above)
     return Interval(low, high, one.interval.confidence, "newcombe")
-
-
-def _check_length(clusters: Sequence[Hashable] | None, n: int) -> None:
-    if clusters is not None and len(clusters) != n:
-        raise ValueError(f"every case needs its cluster id: got {n} cases and {len(clusters)} cluster ids")
 
 
 class PairedDifference(msgspec.Struct, frozen=True):

@@ -54,7 +54,13 @@ from calipers.stats.interval import (
     wilson,
     wilson_of_rate,
 )
-from calipers.stats.sample import check_attempts, check_case_counts, check_confidence, finite_values
+from calipers.stats.sample import (
+    check_attempts,
+    check_case_counts,
+    check_clusters,
+    check_confidence,
+    finite_values,
+)
 
 _ROUNDING = 1e-12
 """Numbers that differ by no more than this share are the same number, computed in two ways."""
@@ -287,10 +293,5 @@ def _size(
 
 
 def _count_clusters(values: Sequence[float], clusters: Sequence[Hashable] | None) -> int | None:
-    if clusters is None:
-        return None
-    if len(clusters) != len(values):
-        raise ValueError(
-            f"every case needs its cluster id: got {len(values)} cases and {len(clusters)} cluster ids"
-        )
-    return len(set(clusters))
+    check_clusters(clusters, len(values))
+    return None if clusters is None else len(set(clusters))

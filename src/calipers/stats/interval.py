@@ -26,7 +26,7 @@ from typing import Literal
 import msgspec
 
 from calipers.stats.distributions import beta_quantile, normal_cdf, normal_quantile, student_t_quantile
-from calipers.stats.sample import check_confidence, finite_values, quantiles
+from calipers.stats.sample import check_confidence, check_resamples, finite_values, quantiles
 
 Method = Literal[
     "wilson",
@@ -216,8 +216,7 @@ def bootstrap_interval(
     """
     sample = finite_values(values)
     check_confidence(confidence)
-    if resamples < 100:
-        raise ValueError(f"resamples must be at least 100 for a tail to be read off, got {resamples!r}")
+    check_resamples(resamples)
     if len(sample) < 2:
         return None
     from random import Random

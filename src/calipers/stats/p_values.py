@@ -8,8 +8,9 @@ from typing import Literal, get_args
 
 import msgspec
 
+from calipers.data.argument_checks import check_choice
 from calipers.stats.difference import paired_means, without_rounding
-from calipers.stats.sample import finite_values
+from calipers.stats.sample import check_clusters, check_resamples, finite_values
 
 Alternative = Literal["two-sided", "greater", "less"]
 """What would count against equality: a first mean that differs, is greater, or is less."""
@@ -66,12 +67,9 @@ def permutation_test(
         one, two = paired_means(first, second)
     except OverflowError:
         raise _too_large() from None
-    if alternative not in get_args(Alternative):
-        raise ValueError(f"alternative must be one of {get_args(Alternative)!r}, got {alternative!r}")
-    if resamples < 100:
-        raise ValueError(f"resamples must be at least 100 for a tail to be read off, got {resamples!r}")
-    if clusters is not None and len(clusters) != len(one):
-        raise ValueError(f"every case needs its cluster id: got {len(one)} and {len(clusters)} cluster ids")
+    check_choice("alternative", alternative, get_args(Alternative), error=ValueError)
+    check_resamples(resamples)
+    check_clusters(clusters, len(one))
     if not one:
         return None
     together: dict[Hashable, list[float]] = {}

@@ -30,7 +30,7 @@ from math import ceil, exp, floor, isfinite, lgamma, log, log1p, sqrt
 from calipers.stats.bounded import Shape, cases_to_clear, expected_low, least_number
 from calipers.stats.difference import paired_means, without_rounding
 from calipers.stats.distributions import beta_cdf, normal_quantile, student_t_cdf, student_t_quantile
-from calipers.stats.sample import Moments, check_confidence
+from calipers.stats.sample import Moments, check_confidence, check_power
 from calipers.stats.variance import VarianceComponents
 
 _FAR = 7
@@ -60,7 +60,7 @@ def cases_needed(
         sides: 2 for a difference either way, 1 for one that matters in one direction only.
     """
     _check(effect, spread, repeats, confidence, sides)
-    _check_power(power, confidence, sides)
+    check_power(power, confidence, sides)
     variance = spread.of_mean(1, repeats=repeats)
     # The normal approximation is never too large, so from there the plan is found within a few cases.
     reach = normal_quantile(power) - normal_quantile((1 - confidence) / sides)
@@ -87,7 +87,7 @@ def repeats_needed(
     Repeats average away the noise within cases only: what the cases themselves differ by takes more cases.
     """
     _check(effect, spread, 1, confidence, sides)
-    _check_power(power, confidence, sides)
+    check_power(power, confidence, sides)
     _check_n(n)
     allowed = n * (effect / _reach(n, power, confidence, sides)) ** 2
     left = allowed - spread.between
@@ -110,7 +110,7 @@ def smallest_effect(
 ) -> float:
     """The smallest true difference that `n` cases show with the chance `power`: the minimum detectable effect."""
     _check(1.0, spread, repeats, confidence, sides)
-    _check_power(power, confidence, sides)
+    check_power(power, confidence, sides)
     _check_n(n)
     return _detectable(n, spread.of_mean(1, repeats=repeats), power, confidence, sides)
 
@@ -260,14 +260,6 @@ def _check(effect: float, spread: VarianceComponents, repeats: int, confidence: 
         raise ValueError(f"repeats must be at least 1, got {repeats!r}")
     if sides not in {1, 2}:
         raise ValueError(f"sides must be 1 or 2, got {sides!r}")
-
-
-def _check_power(power: float, confidence: float, sides: int) -> None:
-    chance = (1 - confidence) / sides
-    if not chance < power < 1:
-        raise ValueError(
-            f"power must lie between the chance of a false alarm ({chance:.3g}) and 1, got {power!r}"
-        )
 
 
 def _check_n(n: int) -> None:

@@ -8,7 +8,7 @@ Cases come in two shapes: scores as the list of each case's attempts (`[[0.5, 1.
 would become one pass of one. So counts are tuples, and a list in their place is refused.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from math import ceil, exp, floor, fsum, isfinite, isinf, log
 from numbers import Integral, Real
 from typing import Self
@@ -44,6 +44,35 @@ def check_confidence(confidence: float) -> None:
     """Refuse a confidence outside (0, 1): 95 percent is written 0.95."""
     if not isinstance(confidence, Real) or not 0 < confidence < 1:
         raise ValueError(f"confidence must lie strictly between 0 and 1 (0.95 for 95%), got {confidence!r}")
+
+
+def check_clusters(clusters: Sequence[Hashable] | None, n: int) -> None:
+    """Refuse cluster ids that are not one for each of `n` cases."""
+    if clusters is not None and len(clusters) != n:
+        raise ValueError(f"every case needs its cluster id: got {n} cases and {len(clusters)} cluster ids")
+
+
+def check_bounds(low: float, high: float) -> None:
+    """Refuse bounds that nothing lies between, or that are too far apart for a float."""
+    if not (low < high and isfinite(high - low)):
+        raise ValueError(
+            f"low must be less than high, both finite and so their distance, got {low!r} and {high!r}"
+        )
+
+
+def check_resamples(resamples: int) -> None:
+    """Refuse so few redraws that they have no tail."""
+    if resamples < 100:
+        raise ValueError(f"resamples must be at least 100 for a tail to be read off, got {resamples!r}")
+
+
+def check_power(power: float, confidence: float, sides: int = 2) -> None:
+    """Refuse a power that chance alone has, or that no number of cases gives."""
+    chance = (1 - confidence) / sides
+    if not chance < power < 1:
+        raise ValueError(
+            f"power must lie between the chance of a false alarm ({chance:.3g}) and 1, got {power!r}"
+        )
 
 
 def case_means(cases: Sequence[Sequence[float]], *, name: str = "cases") -> list[float]:

@@ -17,18 +17,19 @@ on which have been seen. Where the largest number of values is known, `stakes_fo
 What must hold: the values lie within known bounds, and cases come in an order that has nothing to do with their result
 (shuffle them). They are taken as a sample of all the cases there could be; repeats of a case are averaged first.
 
-The price: at the same n, an interval about 1.5 to 2 times as wide as the ordinary one. When n is fixed anyway and nobody
-looks before the end, use the ordinary one.
+The price: at the same n, an interval about 1.5 to 2 times as wide as the ordinary one. When n is fixed and you look
+only at the end, use the ordinary one.
 """
 
 from collections import Counter
 from collections.abc import Iterable
-from math import exp, fsum, isfinite, log, log1p, sqrt
+from math import exp, fsum, log, log1p, sqrt
 from typing import Literal, TypeAlias, get_args
 
+from calipers.data.argument_checks import check_choice
 from calipers.stats.difference import Decision, check_margin
 from calipers.stats.interval import Interval
-from calipers.stats.sample import check_confidence, finite_values
+from calipers.stats.sample import check_bounds, check_confidence, finite_values
 
 _STAKES = tuple(place / 20 for place in range(1, 20))
 _LARGEST_STAKE = 0.95
@@ -153,8 +154,7 @@ class EProcess:
         alternative: Side = "greater",
         stakes: Stakes | None = None,
     ) -> None:
-        if alternative not in get_args(Side):
-            raise ValueError(f"alternative must be one of {get_args(Side)!r}, got {alternative!r}")
+        check_choice("alternative", alternative, get_args(Side), error=ValueError)
         scaled = _scaled(null, low, high)
         if not 0 < scaled < 1:
             raise ValueError(f"null must lie strictly between low={low!r} and high={high!r}, got {null!r}")
@@ -213,7 +213,7 @@ class SequentialComparison:
     ) -> None:
         check_margin(margin)
         check_confidence(confidence)
-        _check_bounds(low, high)
+        check_bounds(low, high)
         reach = high - low
         if not margin < reach:
             raise ValueError(f"margin must be less than the range of scores, {reach!r}, got {margin!r}")
@@ -254,16 +254,9 @@ def _log_sum_exp(logs: list[float]) -> float:
     return largest + log(fsum(exp(each - largest) for each in logs))
 
 
-def _check_bounds(low: float, high: float) -> None:
-    if not (low < high and isfinite(high - low)):
-        raise ValueError(
-            f"low must be less than high, both finite and so their distance, got {low!r} and {high!r}"
-        )
-
-
 def _scaled(value: float, low: float, high: float) -> float:
     """Where the value lies between the bounds, from 0 to 1."""
-    _check_bounds(low, high)
+    check_bounds(low, high)
     if not low <= value <= high:
         raise ValueError(
             f"a value must lie between low={low!r} and high={high!r}, got {value!r}; "
