@@ -433,7 +433,7 @@ async def test_blocking(evaluate):
     done = folder.pytest("-q", plugins=["calipers.pytest_plugin", "anyio.pytest_plugin"])
     assert done.counts == {"passed": 1, "failed": 7}, done.out
     for what in ("evaluate.on_loop", "evaluate_case.on_loop", "a marker whose task= names a fixture"):
-        assert f"{what} runs on the event loop of asyncio, and this test runs on another one" in done.out
+        assert f"{what} runs on the event loop of asyncio, and this code runs on another one" in done.out
     assert "src/calipers" not in done.out
 
 

@@ -3,12 +3,16 @@
 import asyncio
 import subprocess
 import sys
+from functools import partial
 
 import pytest
+import trio
 
 from calipers import Case, Dataset, Report, Trace
+from calipers.errors import InvalidOptionError
 from calipers.evaluators import HasMatchingSpan
 from calipers.process.loop import run_sync
+from calipers.stores.rescoring import score_again_async
 
 
 async def echo(inputs):
@@ -261,3 +265,18 @@ def test_a_listener_that_fails_ends_the_run_and_loses_nothing(task):
     assert str(report.incomplete).startswith("on_record failed (OSError: no space left on device) after ")
     assert 6 <= len(report.cases) + len(report.failures) < 500
     assert report.unfinished == 0
+
+
+def test_awaiting_on_another_event_loop_than_asyncios_is_refused_in_words(tmp_path):
+    dataset().evaluate_sync(echo, progress=False, store=tmp_path / "runs.db")
+    with pytest.raises(
+        InvalidOptionError, match="this code runs on another one, such as trio's: call evaluate_sync"
+    ):
+        trio.run(partial(dataset().evaluate, echo, progress=False))
+    with pytest.raises(InvalidOptionError, match="such as trio's: call score_again, which blocks"):
+        trio.run(partial(score_again_async, tmp_path / "runs.db", evaluators=[bool]))
+
+    async def blocking():
+        return dataset().evaluate_sync(echo, progress=False)
+
+    assert len(trio.run(blocking).cases) == 3

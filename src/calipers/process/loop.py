@@ -34,6 +34,7 @@ from typing import Any, Final, TypeVar
 
 from typing_extensions import override
 
+from calipers.errors import InvalidOptionError
 from calipers.process.forks import keep_for_ever, tell_of_forks
 from calipers.process.interrupt import claim_main, is_interrupt, listening, release_main
 
@@ -75,6 +76,23 @@ def _is_loop_running() -> bool:
     except RuntimeError:
         return False
     return True
+
+
+def check_asyncio(what: str, instead: str) -> None:
+    """Refuse to await something where there is no event loop of asyncio.
+
+    Args:
+        what: what is awaited, for the message.
+        instead: what to do about it, for the message.
+
+    Raises:
+        InvalidOptionError: another library runs this code, such as trio.
+    """
+    __tracebackhide__ = True
+    if not _is_loop_running():
+        raise InvalidOptionError(
+            f"{what} runs on the event loop of asyncio, and this code runs on another one, such as trio's: {instead}"
+        )
 
 
 class _Loop:

@@ -10,7 +10,6 @@ Ctrl-C or SIGTERM ends an evaluation early, and then the session: what was measu
 """
 
 import ast
-import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -22,6 +21,7 @@ from calipers.data.record import ReportCase, ReportCaseFailure
 from calipers.errors import CalipersError, InvalidOptionError, UnassertedWarning
 from calipers.files.project import find_project
 from calipers.process.interrupt import held_back
+from calipers.process.loop import check_asyncio
 from calipers.pytest_plugin.session import Session
 from calipers.report.report import Report
 from calipers.run.dataset import Dataset, EvaluateOptions
@@ -182,14 +182,11 @@ def on_asyncio(what: str) -> None:
         InvalidOptionError: another library runs this code, such as trio.
     """
     __tracebackhide__ = True
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        raise InvalidOptionError(
-            f"{what} runs on the event loop of asyncio, and this test runs on another one, such as trio's: call "
-            "evaluate(dataset, task) or evaluate_case(task), which block and have an event loop of their own, or run the test on "
-            "asyncio (with anyio: a fixture anyio_backend that returns 'asyncio')"
-        ) from None
+    check_asyncio(
+        what,
+        "call evaluate(dataset, task) or evaluate_case(task), which block and have an event loop of their own, or run the test on "
+        "asyncio (with anyio: a fixture anyio_backend that returns 'asyncio')",
+    )
 
 
 @contextmanager

@@ -18,6 +18,7 @@ from calipers.data.redaction import masked_fields
 from calipers.data.result import describe_error
 from calipers.errors import CalipersError, InvalidOptionError, StoreError
 from calipers.process.interrupt import Signal, held_back, listening, on_interrupt
+from calipers.process.loop import check_asyncio
 from calipers.report.report import Incomplete, Report, Stopping, after_attempts
 from calipers.report.report_evaluator import run_report_evaluators
 from calipers.run.runner import ForeseeingRule, Options, Run, in_random_order
@@ -76,6 +77,7 @@ async def evaluate(
     keeping: Keeping | None = None,
 ) -> Report:
     """Run the task over the cases, judge what comes of it, and report. `keeping` opens the journal of the run."""
+    check_asyncio("evaluate", "call evaluate_sync, which blocks and has an event loop of its own")
     the_task = task_for(cases, task, name=task_name)
     plan = make_plan(evaluators)
     _check(cases, report_evaluators, plan, options)

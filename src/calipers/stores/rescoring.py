@@ -31,7 +31,7 @@ from calipers.errors import CalipersError, InvalidOptionError, StoreError
 from calipers.identity.callables import evaluator_identity
 from calipers.identity.fingerprint import Unknown
 from calipers.process.interrupt import Signal, on_interrupt
-from calipers.process.loop import run_sync
+from calipers.process.loop import check_asyncio, run_sync
 from calipers.report.report import Incomplete, Report
 from calipers.report.report_evaluator import run_report_evaluators
 from calipers.run.dataset import Dataset
@@ -159,6 +159,7 @@ async def score_again_async(
     progress: Progress | None = None,
 ) -> Report:
     """`score_again` for code that is async, with the same arguments."""
+    check_asyncio("score_again_async", "call score_again, which blocks and has an event loop of its own")
     _check_list("evaluators", evaluators)
     _check_list("drop", drop)
     if not evaluators and not drop:
