@@ -11,7 +11,7 @@ from calipers import Case, Dataset
 from calipers.errors import InvalidOptionError
 from calipers.run.runner import in_random_order
 from calipers.run.work import work_items
-from calipers.scoring.plan import make_plan
+from calipers.scoring.evaluator_plan import make_plan
 
 
 def right(output):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from calipers import Case, as_evaluator
 from calipers.run.work import WorkQueue, work_items
-from calipers.scoring.plan import make_plan
+from calipers.scoring.evaluator_plan import make_plan
 
 
 def plan(*names):

@@ -5,7 +5,7 @@ import pytest
 from calipers import Case
 from calipers.identity.fingerprint import Identity
 from calipers.run.work import work_items
-from calipers.scoring.plan import make_plan
+from calipers.scoring.evaluator_plan import make_plan
 from calipers.stores.identities import WorkKeys
 
 

@@ -23,7 +23,7 @@ from calipers.data.trace import ToolCall, Trace, Turn, TurnType
 from calipers.errors import StoreError
 from calipers.report.report import Report
 from calipers.run.work import Work
-from calipers.scoring.plan import Plan
+from calipers.scoring.evaluator_plan import Plan
 from calipers.stores import (
     EvaluatorSlots,
     GitState,

@@ -26,7 +26,7 @@ from calipers.data.redaction import REDACTED, masked, masked_text, secrets_in, w
 from calipers.data.result import tell_error_as
 from calipers.data.trace import ToolCall
 from calipers.errors import InvalidOptionError
-from calipers.run.task import tell_silence_with
+from calipers.run.task import find_silent_traces_with
 
 from .call_evidence import MARK
 from .event_log import error_text
@@ -109,7 +109,7 @@ def tool(
 
     marked = functools.wraps(function)(call_later if described.is_async else call)
     setattr(marked, MARK, described.name)
-    tell_silence_with(trace_without_calls)
+    find_silent_traces_with(trace_without_calls)
     return marked
 
 

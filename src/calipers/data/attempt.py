@@ -75,7 +75,7 @@ class Attempt(msgspec.Struct):
     recalled: Recalled | None = None
     """What an earlier run knows of it; `None` if it is to be made."""
     seed_was_read: bool = False
-    """Whether anybody asked for the seed: then the output may depend on it."""
+    """Whether the seed was asked for: then the output may depend on it."""
     case_was_read: bool = False
     """Whether the task looked at its case, with all that this says beside its content, or at its name."""
     name_was_read: bool = False

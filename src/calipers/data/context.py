@@ -78,7 +78,7 @@ class EvaluatorContext(msgspec.Struct, Generic[InputsT, OutputT, MetadataT], kw_
     _expected_calls: list[ToolCall] | None = None
     """The expected tool calls as this context alone has them; `None`: those of the case."""
     _asked: set[str] | None = None
-    """What evaluators looked at beyond the attempt, noted where somebody wants to know; copies share it."""
+    """What evaluators looked at beyond the attempt, where that is noted; copies share it."""
 
     @property
     def case(self) -> Any:

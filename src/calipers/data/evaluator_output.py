@@ -240,7 +240,7 @@ def _score_of(output: Any) -> float | None:
 
 def _read_rollout(key: str | None, output: Any, overall: Mapping[Any, Any]) -> list[Judgement | Abstention]:
     # A rollout writes None for what never happened ("first toxic turn"): not measured, so absent. Its metrics may also
-    # hold lists, which are for whoever aggregates them.
+    # hold lists, which are there to be aggregated.
     measured = {
         name: Skipped("a list is no judgement") if _is_list(value) else value
         for name, value in overall.items()

@@ -7,7 +7,7 @@
 An error counts if it is of such a type, or carries such a status, or was raised `from` one that does; a group of errors
 counts if all in it do. A bug in the task is none of these, and neither is a reply of 4xx: what was asked was wrong.
 
-An agent that is too slow by its own fault runs into a time-out as well, so nobody can tell from here which it was. A
+An agent that is too slow by its own fault runs into a time-out as well, and the error does not say which it was. A
 pass rate therefore counts all of them as not passed, and `Report.infrastructure` says what it is in other readings.
 """
 

@@ -122,10 +122,10 @@ def _from_numpy(value: Any, above: list[int]) -> Any:
 
 
 def loaded_types(module: str, *names: str) -> tuple[type[Any], ...]:
-    """Types of a module, if somebody has loaded it: without it, nothing can be of them.
+    """Types of a module, if it is loaded: otherwise no object can be of them.
 
     Another thread may be loading it at this very moment. The module is in place then, and its types are not yet: those
-    that are missing are left out, for nobody can have made an object of them.
+    that are missing are left out, since no object can be of them.
     """
     found = sys.modules.get(module)
     types = (getattr(found, name, None) for name in names)
@@ -183,7 +183,7 @@ def safe_repr(value: Any) -> str:
 
 
 def are_plain(*values: Any, depth: int = 0) -> bool:
-    """Whether JSON gives each of the values back as it is; what is nested deeper than anybody reads does not count."""
+    """Whether JSON gives each of the values back as it is; deeper nesting does not count."""
     for value in values:
         kind = type(value)
         # What most values are is decided here: every attempt of a run passes.

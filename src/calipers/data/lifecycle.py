@@ -44,9 +44,9 @@ class RunHooks(Protocol):
     """Told when a run and its attempts begin and end, such as a `calipers.plugins.PluginManager`."""
 
     def listens(self, *hooks: RunHook) -> bool:
-        """Whether anybody wants to be told of any of these."""
+        """Whether any of these has a listener."""
         ...
 
     async def dispatch(self, hook: RunHook, **details: Any) -> None:
-        """Tell whoever listens. It raises nothing but what ends the run as well: Ctrl-C, and a cancellation."""
+        """Tell the listeners. It raises only what ends the run as well: Ctrl-C, and a cancellation."""
         ...

@@ -423,7 +423,7 @@ class Trace:
 
     @property
     def tokens_measured(self) -> bool:
-        """Whether anything is known about tokens. No request takes none: where all are 0, nobody counted."""
+        """Whether anything is known about tokens. Every request takes some: if all are 0, they were not counted."""
         return bool(self.total_input_tokens or self.total_output_tokens)
 
     @property

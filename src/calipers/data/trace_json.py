@@ -134,7 +134,7 @@ def _given(what: str, data: Any, names: Iterable[str]) -> dict[str, Any]:
 
 
 def _read_time(data: Any) -> Any:
-    """A time in ISO 8601 as a time; anything else, which nobody wrote for one, as it is."""
+    """A time in ISO 8601 as a time; anything else as it is."""
     try:
         return datetime.fromisoformat(data)
     except (TypeError, ValueError):

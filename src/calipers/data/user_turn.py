@@ -122,24 +122,24 @@ class TurnEvaluator(Evaluator):
     """What the answer should be; it counts if `expects` is True."""
 
     def __post_init__(self) -> None:
-        self._judge = as_evaluator(self.evaluator)
+        self._inner = as_evaluator(self.evaluator)
 
     @property
     def needs_spans(self) -> bool:  # type: ignore[override]  # it depends on the evaluator at hand
         """Whether the evaluator looks at spans."""
-        return self._judge.needs_spans
+        return self._inner.needs_spans
 
     def get_default_evaluation_name(self) -> str:
         """The evaluator's name after the number of the turn."""
-        return f"turn {self.turn}: {self._judge.get_default_evaluation_name()}"
+        return f"turn {self.turn}: {self._inner.get_default_evaluation_name()}"
 
     def get_evaluator_version(self) -> str | None:
         """The evaluator's version, if it states one."""
-        return self._judge.get_evaluator_version()
+        return self._inner.get_evaluator_version()
 
     def as_spec(self) -> EvaluatorSpec:
         """The turn, what is expected, and the evaluator's own spec."""
-        inner = self._judge.as_spec()
+        inner = self._inner.as_spec()
         arguments: dict[str, Any] = {"turn": self.turn, "evaluator": {inner.name: inner.arguments}}
         if self.expects:
             arguments["expected_output"] = self.expected_output
@@ -150,7 +150,7 @@ class TurnEvaluator(Evaluator):
         node = _turn_of(ctx.output, self.turn)
         if node is None:
             return Skipped(f"the attempt is no conversation with a turn {self.turn}")
-        found = self._judge.evaluate(self._context(ctx, node))
+        found = self._inner.evaluate(self._context(ctx, node))
         return _awaited(found) if inspect.isawaitable(found) else found
 
     def _context(self, ctx: EvaluatorContext, node: Any) -> EvaluatorContext:
@@ -197,10 +197,10 @@ def evaluators_of(turns: Sequence[UserTurn]) -> list[TurnEvaluator]:
     found: list[TurnEvaluator] = []
     for number, turn in enumerate(turns, 1):
         given = {"expects": turn.has_expected_output, "expected_output": turn.expected_output}
-        judges: Sequence[Any] = turn.evaluators
-        if not judges and turn.has_expected_output:
+        evaluators: Sequence[Any] = turn.evaluators
+        if not evaluators and turn.has_expected_output:
             from calipers.evaluators.equality import EqualsExpected
 
-            judges = [EqualsExpected()]
-        found += [TurnEvaluator(each, number, **given) for each in judges]
+            evaluators = [EqualsExpected()]
+        found += [TurnEvaluator(each, number, **given) for each in evaluators]
     return found

@@ -31,14 +31,14 @@ LIFECYCLE = "lifecycle "
 """How the label of a part begins that is about the lifecycle."""
 PARAMETER = "parameter"
 """How the label of a part begins that is a value of a parameter."""
-_TASK_VERSION = "declare a version: give the task an attribute `version`, such as task.version = '1'"
+_TASK_VERSION = "declare a version: give the {0} an attribute `version`, such as {0}.version = '1'"
 
 _MOST_DECORATORS = 100
 _HOOKS = ("on_suite_start", "on_test_start", "on_test_end", "dispatch")
 
 
 def task_identity(
-    task: Any, *, version: str | None = None, libraries: Libraries | None = None
+    task: Any, *, version: str | None = None, libraries: Libraries | None = None, role: str = "task"
 ) -> AnyIdentity:
     """The identity of a task: of a function, or of an object that is called or has `invoke`.
 
@@ -46,6 +46,7 @@ def task_identity(
         task: what would be passed to `Dataset.evaluate`.
         version: declares what it is; default: its attribute `version`, if it has one that is a text or a number.
         libraries: their settings, where several identities share them; default: they are looked at now.
+        role: what to call it in a reason.
     """
     declared = declared_version(task) if version is None else version
     if declared is not None:
@@ -56,7 +57,7 @@ def task_identity(
         walk_callable(walk, task, label="field", texts=False)
         walk.finish()
     except (UnknowableError, NoFormError) as error:
-        return Unknown(f"{error}; {_TASK_VERSION}", walk.parts)
+        return Unknown(f"{error}; {_TASK_VERSION.format(role)}", walk.parts)
     return identity_of(walk.parts)
 
 
@@ -74,9 +75,9 @@ def with_hooks(task: AnyIdentity, lifecycle: Any, plugins: Any, libraries: Libra
         return task
     parts = dict(task.parts)
     if lifecycle is not None:
-        hooks = task_identity(lifecycle, libraries=libraries)
+        hooks = task_identity(lifecycle, libraries=libraries, role="lifecycle")
         if isinstance(hooks, Unknown):
-            return Unknown(f"lifecycle: {hooks.reason.replace('the task', 'the lifecycle')}", parts)
+            return Unknown(f"lifecycle: {hooks.reason}", parts)
         parts |= {f"{LIFECYCLE}{label}": text for label, text in hooks.parts.items()}
     some = plugins if isinstance(plugins, Iterable) else [plugins]
     for number, plugin in enumerate(each for each in some if _may_change_attempts(each)):

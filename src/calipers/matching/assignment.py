@@ -163,7 +163,7 @@ class _Search:
     def _enter(self, row: int) -> None:
         """Gives a row its place, at the least cost to the others."""
         quick = self.rows[row][0][1] & self.free
-        if quick:  # nobody holds one of its best columns
+        if quick:  # one of its best columns is free
             self._take(row, (quick & -quick).bit_length() - 1)
             return
         paths = _Paths(self, row)

@@ -44,7 +44,7 @@ class Regex(Matcher):
     ignore_case: bool = field(default=False, kw_only=True)
     """Whether upper and lower case are the same."""
     timeout_seconds: float = field(default=1.0, kw_only=True)
-    """How long one search may take before it is an error: nobody found out that there is no match."""
+    """How long one search may take before it is an error: it has not shown that there is no match."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.pattern, str) or not self.pattern:

@@ -273,7 +273,7 @@ def _comparison(
 
 
 def _pair_by_tool(found: list[int | None], weights: CallWeights, columns: int) -> None:
-    """Pairs what is left of each tool, in order: such calls share the tool and nothing else, whoever takes whom."""
+    """Pairs what is left of each tool, in order: such calls share the tool and nothing else."""
     free = (1 << columns) - 1 - sum(1 << column for column in found if column is not None)
     for row, column in enumerate(found):
         left = weights.same_tool[row] & free

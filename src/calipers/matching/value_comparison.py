@@ -87,7 +87,7 @@ class Check(Matcher):
             return float(answer)
         if not isinstance(answer, int | float) or not 0 <= answer <= 1:
             if isinstance(answer, Coroutine):
-                answer.close()  # nobody awaits it, and it would complain when it is collected
+                answer.close()  # it is not awaited, and would complain when it is collected
             raise InvalidOutputError(
                 f"{self!r} returned {show_typed(answer)}: return a bool, or a number from 0 to 1"
             )

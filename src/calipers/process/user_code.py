@@ -70,7 +70,7 @@ def call_in_thread(function: Callable[..., Any], *arguments: Any) -> "asyncio.Fu
             failure = error
         try:
             loop.call_soon_threadsafe(deliver, result, failure)
-        except RuntimeError:  # the loop is closed: nobody waits any more
+        except RuntimeError:  # the loop is closed, and the result no longer awaited
             return
 
     threading.Thread(target=work, name="calipers-call", daemon=True).start()

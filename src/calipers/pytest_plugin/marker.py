@@ -28,7 +28,7 @@ from calipers.pytest_plugin.session import SESSION, SEVERAL_MARKERS, marks_of
 from calipers.run.dataset import Dataset, EvaluateOptions
 from calipers.run.task import TaskLike, is_task
 from calipers.run.work import work_items
-from calipers.scoring.plan import Plan
+from calipers.scoring.evaluator_plan import Plan
 
 OWN_OPTIONS = ("task", "repeat", "min_pass", "concurrent")
 """Options of the marker that it does not hand on to `Dataset.evaluate`."""

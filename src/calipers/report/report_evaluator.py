@@ -32,7 +32,7 @@ from calipers.process.interrupt import is_cancelled_by_caller, is_interrupt, out
 from calipers.process.user_code import settled
 from calipers.report.analysis import Aggregate, Analysis, checked
 from calipers.report.report import Report
-from calipers.scoring.plan import Plan, PlannedEvaluator
+from calipers.scoring.evaluator_plan import Plan, PlannedEvaluator
 
 ReportEvaluatorOutput: TypeAlias = Analysis | Sequence[Analysis]
 """What a report evaluator may return: one analysis or a list of them, which may be empty."""

@@ -117,7 +117,7 @@ class Infrastructure(msgspec.Struct, kw_only=True):
     """Attempts that did not pass since a time-out, a connection or a server got in the way, and the pass rate in other readings.
 
     `Report.pass_rate` counts them as not passed, which is the least that the rate can be. They say nothing about the agent's
-    answers, so nobody knows which reading is right until they are made again (`rerun_failed`).
+    answers, so which reading is right is unknown until they are made again (`rerun_failed`).
     """
 
     failures: dict[str, int]
@@ -333,7 +333,7 @@ class Tally:
         passed = record.passed
         if passed is None:
             return
-        if record.evaluator_failures and (error := _unreached_judge(record)) is not None:
+        if record.evaluator_failures and (error := _unreached_evaluator(record)) is not None:
             self._unreached.add(unit, False)
             self._unreached_kinds[error] += 1
             self._unjudged += 1
@@ -430,7 +430,7 @@ class Tally:
         )
 
     def _nothing_asserted(self) -> bool:
-        """Where no attempt finished, the failures count if anybody was to judge them."""
+        """If no attempt finished, the failures count where evaluators were to judge them."""
         return (
             not self._asserted.count and not self._unjudged and (self._seconds.count > 0 or not self._ledgers)
         )
@@ -478,7 +478,7 @@ class Tally:
         )
 
 
-def _unreached_judge(record: ReportCase) -> str | None:
+def _unreached_evaluator(record: ReportCase) -> str | None:
     """The type of the error, where the infrastructure of evaluators is all that kept an attempt from passing; else `None`."""
     if any(result.value is False for result in record.results):
         return None
@@ -528,7 +528,7 @@ def _summary(column: _Column, ledgers: defaultdict[str, _Ledger], units: Units, 
     lost = [part for entry in ledger for part in (entry.failures, entry.task_failures)]
     graded = column.scores.mean(units, confidence, bounds=column.bounds)
     assertion = column.kind == "assertion"
-    # Of an evaluator that never gave a result, nobody knows that it asserts: it has losses, but no rate.
+    # An evaluator that never gave a result may give no assertions: it has losses, but no rate.
     rated = column.passes.rate(units, lost, confidence) if assertion and column.count else None
     return Summary(
         name=column.name,
@@ -552,7 +552,7 @@ def passes(
     """(passes, attempts) of each case, and their clusters: of whole attempts, or of one assertion.
 
     Attempts that do not assert it are left out; one whose task or evaluator failed did not pass. `None` if nothing was
-    asserted: no attempt that finished has such a result or, where none finished, nobody was to judge.
+    asserted: no attempt that finished has such a result or, where none finished, no evaluator was to judge.
 
     Raises:
         InvalidOptionError: no assertion has that name.

@@ -25,7 +25,7 @@ from calipers.run.runner import ForeseeingRule, Options, Run, in_random_order
 from calipers.run.task import Invokable, Task, as_task
 from calipers.run.work import Journal, Keeping, Setup, Unread, WorkQueue, work_items
 from calipers.run.workers import LoopWorkers, ThreadWorkers
-from calipers.scoring.plan import Plan, make_plan
+from calipers.scoring.evaluator_plan import Plan, make_plan
 from calipers.scoring.scoring import NotedScoring, Scoring
 from calipers.spans import span_recorder
 
@@ -91,8 +91,8 @@ async def evaluate(
         workers.stop()
 
     # From before the store knows of the run: one that ends before its first attempt is marked as interrupted, too.
-    with ExitStack() as hearing:
-        hearing.enter_context(on_interrupt(interrupt))
+    with ExitStack() as interrupts:
+        interrupts.enter_context(on_interrupt(interrupt))
         journal = None
         if keeping is not None:
             setup = _setup(
@@ -111,7 +111,7 @@ async def evaluate(
             started_at, start = datetime.now(UTC), perf_counter()
             with nullcontext() if progress is None else progress(Counts(run, total)):
                 await workers.finish()
-            hearing.close()
+            interrupts.close()
             report = _reported(
                 run,
                 total,

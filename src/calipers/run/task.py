@@ -121,7 +121,7 @@ def settle(attempt: Attempt, output: Any) -> None:
     stands as it is. An output that has a method `attempt_trace`, as a rollout does, gives the trace where nothing else did.
 
     Raises:
-        TaskContractError: the output is a generator that nobody has run.
+        TaskContractError: the output is a generator that was not run.
     """
     if attempt.calls is not None:
         attempt.calls.end()
@@ -153,7 +153,7 @@ _silent: Callable[[Attempt], Trace | None] | None = None
 """What finds the trace of an attempt that called no tool; `None` while no tool is marked in this process."""
 
 
-def tell_silence_with(find: Callable[[Attempt], Trace | None]) -> None:
+def find_silent_traces_with(find: Callable[[Attempt], Trace | None]) -> None:
     """Have attempts that recorded nothing told by a function: a trace without calls, or `None` where they are unknown."""
     global _silent  # noqa: PLW0603
     _silent = find

@@ -23,7 +23,7 @@ from calipers.data.reuse import Recalled, Reuse
 from calipers.errors import InvalidCaseError
 from calipers.process.interrupt import is_interrupt
 from calipers.report.report import Report
-from calipers.scoring.plan import Plan, make_plan
+from calipers.scoring.evaluator_plan import Plan, make_plan
 
 REMEMBERED_NAMES = 100_000
 """How many names of a lazy dataset are remembered to notice duplicates; memory must not grow with a file's length."""

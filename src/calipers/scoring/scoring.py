@@ -34,8 +34,8 @@ from calipers.data.reuse import Cell
 from calipers.errors import AttemptTimeoutError, EvaluatorContractError, InvalidOutputError
 from calipers.process.interrupt import is_interrupt
 from calipers.process.user_code import BLOCKING_SECONDS, STEP_SECONDS, call_in_thread, isolated, settled
+from calipers.scoring.evaluator_plan import Plan, PlannedEvaluator
 from calipers.scoring.evidence import Evidence, evidence
-from calipers.scoring.plan import Plan, PlannedEvaluator
 
 _Said: TypeAlias = tuple[list[EvaluationResult], list[EvaluatorFailure], list[SkippedEvaluation]]
 """What the evaluators of an attempt have said so far: results, failures and skips."""
@@ -102,10 +102,10 @@ class Scoring:
         """What the evaluators of the plan say of an attempt whose task finished."""
         said: _Said = ([], [], [])
         ctx._earlier = Earlier(plan.names, said[0])  # noqa: SLF001 - the scorer fills in what earlier evaluators said
-        hearing = _Hearing(self, attempt, plan, ctx, said, said, evidence(ctx))
+        asking = _AttemptScoring(self, attempt, plan, ctx, said, said, evidence(ctx))
         evaluators = iter(plan.evaluators)
-        if self.timeout is not None or not hearing.ask_in_turn(evaluators):
-            await hearing.hear(evaluators)
+        if self.timeout is not None or not asking.ask_in_turn(evaluators):
+            await asking.ask_all(evaluators)
         return self._record(attempt, plan, said)
 
     def ends(self, error: BaseException) -> bool:
@@ -282,7 +282,7 @@ class _NotYet:
         raise _LookedTooEarly
 
 
-class _Hearing(msgspec.Struct):
+class _AttemptScoring(msgspec.Struct):
     """The judgement of one attempt.
 
     Evaluators that do not have to be waited for are asked in turn. Those that do (async ones, and all of them where there is a
@@ -347,7 +347,7 @@ class _Hearing(msgspec.Struct):
                 return False
         return True
 
-    async def hear(self, evaluators: Iterable[PlannedEvaluator]) -> None:
+    async def ask_all(self, evaluators: Iterable[PlannedEvaluator]) -> None:
         """Ask the evaluators, of which some have to be waited for, and hear them all out."""
         for planned in evaluators:
             if self.waiting and planned.looks:
@@ -642,14 +642,14 @@ class NotedScoring(Scoring):
         self._show(attempt, plan, ctx, said[0])
         ctx._asked = set()  # noqa: SLF001 - the scorer asks what evaluators look at
         noted: dict[str, frozenset[str]] = {}
-        hearing = _Hearing(self, attempt, plan, ctx, said, said, evidence(ctx), noted)
+        asking = _AttemptScoring(self, attempt, plan, ctx, said, said, evidence(ctx), noted)
         evaluators = (
             iter(plan.evaluators)
             if attempt.recalled is None
-            else _lacking(plan, attempt.recalled.cells, hearing, noted)
+            else _lacking(plan, attempt.recalled.cells, asking, noted)
         )
-        if self.timeout is not None or not hearing.ask_in_turn(evaluators):
-            await hearing.hear(evaluators)
+        if self.timeout is not None or not asking.ask_in_turn(evaluators):
+            await asking.ask_all(evaluators)
         if attempt.recalled is not None:
             attempt.asked = noted
         else:
@@ -668,7 +668,7 @@ class NotedScoring(Scoring):
 
 
 def _lacking(
-    plan: Plan, cells: Mapping[str, Cell], hearing: _Hearing, noted: dict[str, frozenset[str]]
+    plan: Plan, cells: Mapping[str, Cell], asking: _AttemptScoring, noted: dict[str, frozenset[str]]
 ) -> Iterator[PlannedEvaluator]:
     """The evaluators that have no cell to be taken; what the others said is added where their turn would have been."""
     holds = True
@@ -676,8 +676,8 @@ def _lacking(
     for planned in plan.evaluators:
         cell = cells.get(planned.name)
         if cell is not None and (holds or not cell.saw_results):
-            hearing.scoring.met_keys = True
-            results, failures, skipped = hearing.current
+            asking.scoring.met_keys = True
+            results, failures, skipped = asking.current
             results.extend(cell.results)
             failures.extend(cell.failures)
             skipped.extend(cell.skipped)

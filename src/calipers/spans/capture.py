@@ -13,7 +13,7 @@
 - A span still running at the end of the block is not in the tree: `unfinished_spans` counts them, and
   `SpanRecorder.late_spans` counts those that ended later.
 - A trace that was not recorded, as when the sampler dropped it, gives an error rather than an empty tree: "no span
-  failed" must not hold because nobody looked. A sampler that keeps the attempt's span and drops others by its own
+  failed" must not hold because nothing was recorded. A sampler that keeps the attempt's span and drops others by its own
   rules goes unseen.
 """
 

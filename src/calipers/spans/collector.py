@@ -1,7 +1,7 @@
 """The span processor that keeps the spans of captured traces. Needs the OpenTelemetry SDK; `capture` imports it late.
 
 One collector is registered per tracer provider and stays, since providers cannot forget a processor. A span of a trace
-that nobody captures costs it one dictionary lookup. Spans are told apart by trace id, so it does not matter in which
+that is not captured costs it one dictionary lookup. Spans are told apart by trace id, so it does not matter in which
 thread, task or context a span ends.
 """
 

@@ -33,7 +33,7 @@ from calipers.data.argument_checks import did_you_mean, is_number, is_whole_numb
 from calipers.errors import InvalidOptionError
 
 SpanStatus = Literal["unset", "ok", "error"]
-"""How a span ended: `unset` when nobody said."""
+"""How a span ended: `unset` when it does not say."""
 
 REGEX_TIMEOUT_SECONDS = 1.0
 """How long one pattern may work on one name, so that a pattern with catastrophic backtracking cannot hang a run."""

@@ -80,7 +80,7 @@ class SpanNode:
     attributes: dict[str, Any] = field(default_factory=dict)
     """What was noted on it."""
     status: SpanStatus = "unset"
-    """How it ended; `unset` when nobody said."""
+    """How it ended; `unset` when it does not say."""
     events: tuple[SpanEvent, ...] = ()
     """What happened in it, in order."""
 

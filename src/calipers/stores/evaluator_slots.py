@@ -21,7 +21,7 @@ from calipers.errors import StoreError
 from .run_info import StoredEvaluator, plain_spec
 
 if TYPE_CHECKING:
-    from calipers.scoring.plan import Plan, PlannedEvaluator
+    from calipers.scoring.evaluator_plan import Plan, PlannedEvaluator
 
 _WIDE: Final = 1 << 63
 _MOST_SHARED: Final = 1000

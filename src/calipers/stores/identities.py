@@ -17,7 +17,7 @@ from calipers.identity.fingerprint import AnyIdentity, Identity, Unknown, digest
 from calipers.identity.libraries import Libraries
 from calipers.identity.value_bytes import NoFormError, held, written
 from calipers.run.work import REMEMBERED_NAMES, Work
-from calipers.scoring.plan import Plan, PlannedEvaluator
+from calipers.scoring.evaluator_plan import Plan, PlannedEvaluator
 
 from .run_info import StoredEvaluator, plain_spec
 

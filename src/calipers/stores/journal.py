@@ -32,7 +32,7 @@ from calipers.identity.fingerprint import AnyIdentity, Identity, Unknown
 from calipers.identity.libraries import Libraries
 from calipers.report.report import Report
 from calipers.run.work import Keeping, Setup, Work
-from calipers.scoring.plan import PlannedEvaluator
+from calipers.scoring.evaluator_plan import PlannedEvaluator
 from calipers.spans import SpanTree
 
 from .attempt_notes import (

@@ -40,7 +40,7 @@ from calipers.run.runner import Options, Record, Run
 from calipers.run.task import Task
 from calipers.run.work import Work, WorkQueue
 from calipers.run.workers import LoopWorkers
-from calipers.scoring.plan import Plan, PlannedEvaluator
+from calipers.scoring.evaluator_plan import Plan, PlannedEvaluator
 from calipers.spans import SpanTree
 
 from .attempt_notes import (

@@ -35,7 +35,7 @@ from calipers.identity.case_content import CodeInValues
 from calipers.identity.fingerprint import digest
 from calipers.identity.value_bytes import written
 from calipers.run.work import Work
-from calipers.scoring.plan import PlannedEvaluator
+from calipers.scoring.evaluator_plan import PlannedEvaluator
 from calipers.spans import SpanTree
 
 from .attempt_notes import AttemptNotes, CellNotes, attempt_notes, cell_notes, read_metrics

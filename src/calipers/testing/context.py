@@ -19,7 +19,7 @@ from calipers.data.trace import CallLike, LLMCall, ToolCall, Trace
 from calipers.errors import SpanTreeRecordingError
 from calipers.process.loop import run_sync
 from calipers.run.task import settle
-from calipers.scoring.plan import make_plan
+from calipers.scoring.evaluator_plan import make_plan
 from calipers.scoring.scoring import Scoring
 from calipers.spans import SpanNode, SpanTree
 

@@ -38,7 +38,7 @@ from calipers.errors import InvalidOptionError, InvalidOutputError, NotAnEvaluat
 from calipers.process.loop import elsewhere, run_sync
 from calipers.report.report import Report
 from calipers.report.report_evaluator import run_report_evaluators
-from calipers.scoring.plan import make_plan
+from calipers.scoring.evaluator_plan import make_plan
 from calipers.testing.conformance import ConformanceError, Finding, error_text
 from calipers.testing.context import evaluate_one, odd_contexts, ordinary_contexts
 
