@@ -365,8 +365,8 @@ def test_evaluate_and_evaluate_sync_take_the_same_options_and_each_is_explained(
 
 
 @pytest.mark.parametrize("metadata", [[1], "x", 3])
-def test_metadata_of_a_run_is_a_dict(metadata):
-    with pytest.raises(InvalidOptionError, match="metadata must be a dict"):
+def test_metadata_of_a_run_is_a_mapping(metadata):
+    with pytest.raises(InvalidOptionError, match="metadata must be a mapping"):
         run(Dataset(cases=[]), metadata=metadata)
 
 
@@ -537,5 +537,5 @@ def test_how_the_cases_were_chosen_is_an_option_that_is_kept_with_the_run():
     dataset = Dataset(cases=[Case(inputs=1)])
     dataset.evaluate_sync(lambda x: x, store=memory_store, progress=False, selection={"tags": ["hard"]})
     assert [run.parameters["selection"] for run in memory_store.runs()] == [{"tags": ["hard"]}]
-    with pytest.raises(InvalidOptionError, match="selection must be a dict"):
+    with pytest.raises(InvalidOptionError, match="selection must be a mapping"):
         dataset.evaluate_sync(lambda x: x, progress=False, selection="hard")

@@ -326,7 +326,7 @@ def test_metrics_outside_a_run_are_no_error():
 
 @pytest.mark.parametrize("amount", [float("nan"), float("inf"), True, "1", None])
 def test_a_metric_grows_by_finite_numbers_only(amount):
-    with pytest.raises(ValueError, match="finite number"):
+    with pytest.raises(ValueError, match=r"must be a (finite )?number"):
         increment_eval_metric("n", amount)
 
 

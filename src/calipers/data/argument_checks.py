@@ -7,7 +7,7 @@ infinity. Where `or_none` is set, `None` passes too.
 
 import math
 import sys
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
 from numbers import Real
 from typing import Any, TypeGuard, TypeVar
@@ -26,12 +26,12 @@ def is_number(value: Any) -> TypeGuard[int | float]:
 
 
 def is_whole_number(value: Any, *, at_least: float = -math.inf) -> TypeGuard[int]:
-    """Whether it is an int from `at_least`; a bool is none."""
+    """Whether it is an int from `at_least`; a bool is not."""
     return isinstance(value, int) and not isinstance(value, bool) and value >= at_least
 
 
 def is_real_number(value: Any) -> TypeGuard[Real | Decimal]:
-    """Whether it is a number of any library that has an order, such as a Decimal or a numpy float; a bool is none."""
+    """Whether it is a number of any library that has an order, such as a Decimal or a numpy float; a bool is not."""
     return isinstance(value, Real | Decimal) and not isinstance(value, bool)
 
 
@@ -107,23 +107,17 @@ def check_share(
     error: _Error = InvalidOptionError,
 ) -> _T:
     """The value, if it is a number from 0 to 1; without `or_zero`, above 0."""
-    if value is None and or_none:
-        return value
     number: Any = value
-    if not is_number(number) or not 0 <= number <= 1 or not (number or or_zero):
-        rule = "a number from 0 to 1" if or_zero else "a number above 0 and at most 1"
-        hint = (
-            f"; {number:g} % is written {number / 100:g}" if is_number(number) and 1 < number <= 100 else ""
-        )
-        raise _refusal(error, name, rule, value, or_none=or_none, hint=hint)
-    return value
+    holds = is_number(number) and 0 <= number <= 1 and bool(number or or_zero)
+    rule = "a number from 0 to 1" if or_zero else "a number above 0 and at most 1"
+    percent = is_number(number) and 1 < number <= 100
+    hint = f"; {number:g} % is written {number / 100:g}" if percent else ""
+    return _checked(name, value, rule, holds, or_none, error, hint)
 
 
 def check_flag(name: str, value: _T, *, or_none: bool = False, error: _Error = InvalidOptionError) -> _T:
     """The value, if it is `True` or `False`."""
-    if not isinstance(value, bool) and not (value is None and or_none):
-        raise _refusal(error, name, "True or False", value, or_none=or_none)
-    return value
+    return _checked(name, value, "True or False", isinstance(value, bool), or_none, error)
 
 
 def check_text(
@@ -135,12 +129,8 @@ def check_text(
     error: _Error = InvalidOptionError,
 ) -> _T:
     """The value, if it is a text with something in it besides spaces; with `or_empty`, any text."""
-    if value is None and or_none:
-        return value
-    if not isinstance(value, str) or not (or_empty or value.strip()):
-        rule = "a text" if or_empty else "a text that is not empty"
-        raise _refusal(error, name, rule, value, or_none=or_none)
-    return value
+    holds = isinstance(value, str) and (or_empty or bool(value.strip()))
+    return _checked(name, value, "a text" + " that is not empty" * (not or_empty), holds, or_none, error)
 
 
 def check_texts(
@@ -152,14 +142,11 @@ def check_texts(
     error: _Error = InvalidOptionError,
 ) -> _T:
     """The value, if it is a list of texts, each as in `check_text`; a text alone is not a list."""
-    if value is None and or_none:
-        return value
     is_list = isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray)
     texts: Any = value if is_list else [None]
-    if not all(isinstance(text, str) and (or_empty or text.strip()) for text in texts):
-        rule = "a list of texts" if or_empty else "a list of texts that are not empty"
-        raise _refusal(error, name, rule, value, or_none=or_none)
-    return value
+    holds = all(isinstance(text, str) and (or_empty or text.strip()) for text in texts)
+    rule = "a list of texts" + " that are not empty" * (not or_empty)
+    return _checked(name, value, rule, holds, or_none, error)
 
 
 def check_choice(
@@ -171,18 +158,23 @@ def check_choice(
     error: _Error = InvalidOptionError,
 ) -> _T:
     """The value, if it is one of these words."""
-    if value is None and or_none:
-        return value
-    if not isinstance(value, str) or value not in choices:
-        raise _refusal(error, name, f"one of {', '.join(choices)}", value, or_none=or_none)
-    return value
+    holds = isinstance(value, str) and value in choices
+    return _checked(name, value, f"one of {', '.join(choices)}", holds, or_none, error)
+
+
+def check_mapping(name: str, value: _T, *, or_none: bool = False, error: _Error = InvalidOptionError) -> _T:
+    """The value, if it is a mapping, such as a dict."""
+    return _checked(name, value, "a mapping", isinstance(value, Mapping), or_none, error)
+
+
+def check_list(name: str, value: _T, *, or_none: bool = False, error: _Error = InvalidOptionError) -> _T:
+    """The value, if it is a list or a tuple."""
+    return _checked(name, value, "a list", isinstance(value, list | tuple), or_none, error)
 
 
 def check_function(name: str, value: _T, *, or_none: bool = False, error: _Error = InvalidOptionError) -> _T:
     """The value, if it can be called."""
-    if not callable(value) and not (value is None and or_none):
-        raise _refusal(error, name, "a function", value, or_none=or_none)
-    return value
+    return _checked(name, value, "a function", callable(value), or_none, error)
 
 
 def did_you_mean(name: object, known: Iterable[str]) -> str:
@@ -191,6 +183,14 @@ def did_you_mean(name: object, known: Iterable[str]) -> str:
 
     close = get_close_matches(str(name), list(known), n=1)
     return f" (did you mean {close[0]!r}?)" if close else ""
+
+
+def _checked(
+    name: str, value: _T, rule: str, holds: bool, or_none: bool, error: _Error, hint: str = ""
+) -> _T:
+    if holds or (value is None and or_none):
+        return value
+    raise _refusal(error, name, rule, value, or_none=or_none, hint=hint)
 
 
 def _refusal(error: _Error, name: str, rule: str, value: Any, *, or_none: bool, hint: str = "") -> Exception:

@@ -67,7 +67,7 @@ class Attempt(msgspec.Struct):
     function: Any = None
     """The task's function; `None` in an attempt built by hand."""
     calls: RecordedCalls | None = None
-    """That of the parts which holds the calls of marked tools outside of the others; `None` while there are none."""
+    """The part that holds the calls of marked tools outside of the other parts; `None` while there are no such calls."""
     spans: Any = None
     """A `SpanTree`, or the error that says why there is none."""
     trace_id: str | None = None
@@ -115,7 +115,7 @@ class Attempt(msgspec.Struct):
         return self.derived_seed()
 
     def derived_seed(self) -> int:
-        """The seed, for those whose use of it changes no output."""
+        """The seed, for code whose use of it does not change an output."""
         text = f"{self.run_seed}\0{self.case_name}\0{self.repeat_index}"
         return int.from_bytes(
             hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=7).digest(), "big"
@@ -165,8 +165,7 @@ def current_attempt(default: DefaultT) -> Attempt | DefaultT: ...
 def current_attempt(default: Any = NO_DEFAULT) -> Any:
     """The attempt this code runs in, or `default` outside a run. Its `seed` is there for tasks that draw at random.
 
-    A task that looks here at its case, its name or the seed is called again by a run that reuses results, if these are
-    others then.
+    If a task looks here at its case, its name or the seed, a run that reuses results calls it again when these change.
 
     Raises:
         NotKnownError: outside a run, without a default.
@@ -182,7 +181,7 @@ def current_attempt(default: Any = NO_DEFAULT) -> Any:
 
 
 def running_attempt() -> Attempt | None:
-    """The same, for those whose use of it changes no output."""
+    """The same, for code whose use of it does not change an output."""
     current = _CURRENT.get()
     return current if isinstance(current, Attempt) else None
 
@@ -263,7 +262,7 @@ def record_trace(trace: Trace) -> None:
     It stands for all that was recorded until then; what is recorded afterwards is added to it.
 
     Raises:
-        InvalidTraceError: it is no `Trace`.
+        InvalidTraceError: it is not a `Trace`.
     """
     if not isinstance(trace, Trace):
         raise InvalidTraceError(f"record_trace takes a Trace, got {safe_repr(trace):.200}")

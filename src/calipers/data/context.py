@@ -179,7 +179,7 @@ class EvaluatorContext(msgspec.Struct, Generic[InputsT, OutputT, MetadataT], kw_
 
 
 def rollout_of(output: Any) -> Any:
-    """The rollout that an output is, whether as it was returned or as a report stored it; `None` if it is none."""
+    """The output as a rollout, as it was returned or as a report stored it; `None` if it is not one."""
     if isinstance(output, Mapping) and "calipers_rollout" in output:
         from calipers.rollouts.graph_data import read_graph
 

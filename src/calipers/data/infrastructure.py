@@ -5,7 +5,7 @@
 - a server's reply of 5xx, or one that asks to come back later: 408, 425, 429.
 
 An error counts if it is of such a type, or carries such a status, or was raised `from` one that does; a group of errors
-counts if all in it do. A bug in the task is none of these, and neither is a reply of 4xx: what was asked was wrong.
+counts if all in it do. A bug in the task does not count, and neither does a reply of 4xx: the request was wrong.
 
 An agent that is too slow by its own fault runs into a time-out as well, and the error does not say which it was. A
 pass rate therefore counts all of them as not passed, and `Report.infrastructure` says what it is in other readings.

@@ -137,7 +137,7 @@ SHORTEST_KEY: Final = 6
 
 
 def masked_text(text: str) -> str:
-    """A text with `[redacted]` for what has the shape of a key, or stands after a name that tells of a secret."""
+    """A text with `[redacted]` for what has the shape of a key, or stands after the name of a secret."""
     if len(text) < SHORTEST_KEY:
         return text
     lowered = text.lower()
@@ -207,7 +207,7 @@ _LONGEST_WORD: Final = 16
 
 
 def _without_named(text: str) -> str:
-    """A text with `[redacted]` for the values after names that tell of a secret."""
+    """A text with `[redacted]` for the values after names of secrets."""
     lowered = text.replace("İ", "i").lower()  # the one letter that is longer when it is small
     pieces: list[str] = []
     told = place = 0
@@ -222,7 +222,7 @@ def _without_named(text: str) -> str:
 
 
 def _secret_span(text: str, found: re.Match[str]) -> tuple[int, int] | None:
-    """Where the secret is that a name tells of; `None` where it tells of none."""
+    """Where the secret after a name is; `None` if there is no secret."""
     start, end = found.span("word")
     before = text[max(0, start - _LONGEST_NAME) : start]
     prefix = before[len(before.rstrip(_NAME_SIGNS)) :]

@@ -20,7 +20,7 @@ from calipers.process.interrupt import is_interrupt
 from .argument_checks import check_number, check_share, check_whole_number
 
 _LONGEST = 1_000_000
-"""Seconds. A longer pause is a slip of the pen, and NaN and infinity are none."""
+"""Seconds. A longer pause is a mistake."""
 
 RetryOn: TypeAlias = type[BaseException] | tuple[type[BaseException], ...] | Callable[[BaseException], bool]
 
@@ -174,11 +174,7 @@ class RetryFunctions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _note_refusal(error: BaseException, what: str, failure: BaseException) -> None:
-    """Say on the error of a task why it is not tried again.
-
-    Raises:
-        BaseException: the failure, if it is Ctrl-C.
-    """
+    """Say on the error of a task why it is not tried again; raise the failure if it is Ctrl-C."""
     if is_interrupt(failure):
         raise failure
     with suppress(Exception):  # an error that takes no notes
@@ -196,14 +192,10 @@ _FUNCTIONS: Final = frozenset({"reraise", "retry", "stop", "wait"})
 def as_retry(
     given: "Retry | RetryFunctions | Mapping[str, Any] | None", name: str = "retry"
 ) -> Retry | RetryFunctions | None:
-    """A `Retry`, made of a mapping of its fields where need be; `max_attempts`, `initial_delay` and `max_delay` will do too.
+    """A `Retry`, or one made of a mapping of its fields, also as `max_attempts`, `initial_delay` and `max_delay`.
 
     A mapping with `stop`, `wait` and `retry`, as tenacity has them, makes a `RetryFunctions`; `reraise` is accepted, since the
     original error is reported in any case.
-
-    Args:
-        given: what the caller passed.
-        name: of the argument, for an error to say.
     """
     if given is None or isinstance(given, Retry | RetryFunctions):
         return given
@@ -223,7 +215,9 @@ def _of_functions(given: Mapping[str, Any], name: str) -> RetryFunctions:
     if unknown := sorted(set(map(str, given)) - _FUNCTIONS):
         raise InvalidOptionError(f"{name} has no {unknown[0]!r} beside stop, wait, retry and reraise")
     if "stop" not in given:
-        raise InvalidOptionError(f"{name} needs stop= too: without it, what always fails is tried for ever")
+        raise InvalidOptionError(
+            f"{name} needs stop= too: without it, a task that always fails is tried forever"
+        )
     return RetryFunctions(**{word: value for word, value in given.items() if word != "reraise"})
 
 

@@ -512,7 +512,7 @@ def joined(traces: Sequence[Trace]) -> Trace:
     """Several executions, one after the other, as one: all their turns, the first input and the last output.
 
     Raises:
-        InvalidTraceError: there are none.
+        InvalidTraceError: there is no execution.
     """
     if not traces:
         raise InvalidTraceError("there are no traces to join")

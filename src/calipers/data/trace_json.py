@@ -83,7 +83,7 @@ def _told(noun: Any, fields: Mapping[str, Any]) -> dict[str, Any]:
     for name, silent in fields.items():
         value = getattr(noun, name)
         if name == "latency_ms" and isinstance(value, float) and not math.isfinite(value):
-            continue  # a call may be changed after it was made; a time that is none was not measured
+            continue  # a call may be changed after it was made; such a time was not measured
         data = plain(value)
         # By type as well: an output of 0 or False is not one of None, and 1 is not True.
         if type(data) is not type(silent) or data != silent:

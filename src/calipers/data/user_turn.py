@@ -68,10 +68,10 @@ class UserTurn:
 
 
 def as_turns(turns: Any) -> tuple[UserTurn, ...]:
-    """The turns of a script; a text is a turn of which nothing is expected.
+    """The turns of a script; a text is a turn without an expectation.
 
     Raises:
-        InvalidCaseError: one of them is none, or they are no list.
+        InvalidCaseError: it is not a list of turns and texts.
     """
     if isinstance(turns, str) or not isinstance(turns, Sequence):
         raise InvalidCaseError(f"turns are a list of UserTurn, or of texts, got {safe_repr(turns):.200}")

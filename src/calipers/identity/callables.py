@@ -166,9 +166,7 @@ def declared_version(task: Any) -> str | None:
 def walk_callable(walk: Walk, thing: Any, *, label: str, texts: bool) -> None:
     """Begin a walk with a function, a method, a partial, or an object of a class.
 
-    Raises:
-        UnknowableError: it does not tell what it is.
-        NoFormError: something that it is bound to has no form.
+    Raises `UnknowableError` or `NoFormError` if it, or something that it is bound to, has no form.
     """
     while isinstance(thing, functools.partial):
         for number, value in enumerate(thing.args):

@@ -126,12 +126,7 @@ def case_identity(case: Case[Any, Any, Any]) -> AnyIdentity:
 
 
 def case_key(case: Case[Any, Any, Any], code: CodeInValues | None = None) -> bytes | None:
-    """The key of a case's content as bytes; `None` if it cannot be known.
-
-    Args:
-        case: a case.
-        code: notes what code the content holds, which is no part of the key.
-    """
+    """The key of a case's content as bytes; `None` if it cannot be known. `code` notes what code the content holds."""
     meet = (CodeInValues() if code is None else code).meet
     try:
         return raw_digest(

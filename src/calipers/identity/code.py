@@ -51,7 +51,7 @@ from .value_bytes import NoFormError, fields_of, is_logger, is_named_type, is_ty
 
 _OTHER_NAMES_OF_OS_ERROR = ("EnvironmentError", "IOError", "WindowsError")
 _MOST_HELPERS = 1000
-"""A walk that finds more than this is not about one task or evaluator any more."""
+"""A walk that finds more than this is no longer about one task or evaluator."""
 
 VARIABLE = "environment variable "
 """How the labels of environment variables begin."""
@@ -65,11 +65,7 @@ class Walk:
     """One look through the code that a task or evaluator is made of; `parts` is what it found."""
 
     def __init__(self, libraries: Libraries | None = None) -> None:
-        """A walk that has not begun.
-
-        Args:
-            libraries: their settings, as several walks share them.
-        """
+        """A walk that has not begun; several may share the settings of libraries."""
         self.parts: dict[str, str] = {}
         self._libraries = libraries or Libraries()
         self.attributes: set[str] = set()
@@ -122,23 +118,14 @@ class Walk:
         self._enqueue("source", thing)
 
     def add(self, label: str, text: str) -> None:
-        """Add a part.
-
-        Raises:
-            UnknowableError: the label stands for something else already.
-        """
+        """Add a part; `UnknowableError` if the label stands for something else already."""
         if self.parts.setdefault(label, text) != text:
             raise UnknowableError(f"{label} stands for two different things")
 
     def refer(self, thing: Any, *, handed: bool = True) -> str:
         """The name under which a function or class takes part; it will be looked at.
 
-        Args:
-            thing: the function or class.
-            handed: whether more may be done with it than calling it.
-
-        Raises:
-            NoFormError: it is bound to something that has no form.
+        With `handed`, more may be done with it than calling it. Raises `NoFormError` if it is bound to something without a form.
         """
         if is_named_type(thing):
             return self._named_type(thing)
@@ -175,11 +162,7 @@ class Walk:
         return self._enqueue(_unique(_helper(thing), self._labels.values()), thing)
 
     def value(self, label: str, value: Any, *, texts: bool = True) -> None:
-        """Add a value that the code looks at.
-
-        Raises:
-            UnknowableError: it has no form.
-        """
+        """Add a value that the code looks at; `UnknowableError` if it has no form."""
         if is_logger(value) or is_type_variable(value):
             return
         try:
@@ -189,16 +172,9 @@ class Walk:
             raise UnknowableError(f"{label}: {error}") from None
 
     def fields(self, label: str, thing: Any, *, texts: bool = True, known_only: bool = False) -> None:
-        """Add what an object holds, one part per field.
+        """Add what an object holds, one part per field, after a label; `texts` may be shown.
 
-        Args:
-            label: what to call a field.
-            thing: the object.
-            texts: show texts.
-            known_only: leave out what has no form.
-
-        Raises:
-            UnknowableError: it does not tell, or a field has no form.
+        With `known_only`, what has no form is left out; else it is an `UnknowableError`.
         """
         fields = fields_of(thing)
         if fields is None:
@@ -444,11 +420,7 @@ class Walk:
             self.add(label, thing)
 
     def _replaced(self, module: types.ModuleType, attributes: tuple[str, ...], *, renamed: bool) -> None:
-        """Look at a function of the project that stands in the place of a library's.
-
-        Raises:
-            NoSourceError: it is the library's own, and asks something of the world around it.
-        """
+        """Look at a function of the project in the place of a library's; `NoSourceError` if it is the library's and reads files or the like."""
         found: Any = module
         for name in attributes:
             reason = done_in(found, name) if isinstance(found, types.ModuleType) else None

@@ -64,11 +64,7 @@ def identity_of(parts: Mapping[str, str], *, reads_name: bool = False) -> Identi
 def shown(value: Any, written: bytes, *, name: str = "", texts: bool = True) -> str:
     """A value as a part: itself where it is short and may be shown, else what kind it is and a digest of it.
 
-    Args:
-        value: what to show.
-        written: its bytes.
-        name: under which it stands; what is a secret by its name or by its shape is not shown.
-        texts: show texts.
+    What is a secret by its name or by its shape is not shown, and neither are texts without `texts`.
     """
     kind = type(value)
     large = kind is int and value.bit_length() > _LARGE

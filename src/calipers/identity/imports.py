@@ -22,12 +22,7 @@ from .value_bytes import NoFormError, written
 def imported_files(imports: Iterable[tuple[int, str, str]], package: str) -> Iterator[tuple[str, str | None]]:
     """Every module with its file; no file for a library's.
 
-    Args:
-        imports: dots, module and name of each import.
-        package: what the dots are relative to.
-
-    Raises:
-        NoSourceError: a file cannot be read.
+    An import is its dots (relative to the package), module and name. `NoSourceError` if a file cannot be read.
     """
     waiting = deque((one, package) for one in sorted(imports))
     seen: set[str] = set()
@@ -69,11 +64,7 @@ def _found(level: int, target: str, name: str, package: str) -> Iterator[tuple[s
 
 
 def check_loaded(module: str, file: str) -> None:
-    """See that a module, if it is loaded, is what its file says.
-
-    Raises:
-        NoSourceError: it is not.
-    """
+    """Raise `NoSourceError` if a module is loaded and is not what its file says."""
     loaded = sys.modules.get(module)
     if loaded is None or getattr(loaded, "__file__", None) != file:
         return

@@ -49,14 +49,7 @@ class Libraries:
         return self._versions[top]
 
     def settings(self, top: str) -> tuple[dict[str, str], list[Any]]:
-        """What the modules of a library hold.
-
-        Args:
-            top: its top-level name.
-
-        Returns:
-            digests of the data by the names of modules, and the functions and classes of the project that are in it.
-        """
+        """What the modules of a library hold: digests of the data by the names of modules, and code of the project in it."""
         known = self._known.get(top)
         if known is None:
             known = self._known[top] = _settings(top)

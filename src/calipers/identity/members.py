@@ -68,12 +68,7 @@ def is_list_of_names(kind: type) -> bool:
 
 
 def attributes_of(kind: type, body: set[str]) -> Iterator[tuple[str, Any, bool]]:
-    """The values that a class holds, and whether each is set in the body of the class.
-
-    Args:
-        kind: the class.
-        body: the names in its source.
-    """
+    """The values that a class holds, and whether each is set in its body, whose names are given."""
     if issubclass(kind, Enum):
         yield "members", {name: member.value for name, member in kind.__members__.items()}, True
         return

@@ -213,13 +213,9 @@ def _bound_in(node: ast.AST) -> set[str]:
 def _mentioned(
     node: ast.Name | ast.Attribute, full: tuple[str, ...], *, called: bool, holds: bool
 ) -> str | None:
-    """Why what an expression stands for cannot be known, called or handed on.
+    """Why what an expression stands for cannot be known, called or handed on; `holds`: an attribute of it is asked for.
 
-    Args:
-        node: the expression.
-        full: the name with its attributes, as it was imported; empty if it is computed.
-        called: whether it is called. The call tells more: the mode of an `open`, whether a method is given something.
-        holds: whether an attribute of it is asked for.
+    Its full name is that under which it was imported, empty if it is computed. A call says more: the mode of an `open`.
     """
     name = last_name(node)
     if called and name == "open" and (len(full) == 1 or full[-2:-1] in _BY_MODE):
@@ -279,12 +275,7 @@ def is_opener(thing: Any) -> bool:
 
 
 def done_by(thing: Any, name: str = "") -> str | None:
-    """Why the outcome of a function or class cannot be known, if it is one of those that ask the outside.
-
-    Args:
-        thing: what a name stands for.
-        name: the name. An `open` that is called so is told by the mode it is given.
-    """
+    """Why the outcome of what a name stands for cannot be known, if it asks the outside; an `open` is told by its mode."""
     for module, value in _VALUES if thing is not None else ():
         if getattr(sys.modules.get(module), value, None) is thing:
             return _FUNCTIONS[module, value]

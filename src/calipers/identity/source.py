@@ -93,13 +93,9 @@ class Reads(NamedTuple):
 
 
 def definition_of_function(code: types.CodeType) -> Definition:
-    """The syntax of a function.
-
-    Raises:
-        NoSourceError: there is no source, or it is not that of this function any more.
-    """
+    """The syntax of a function; `NoSourceError` if there is no source, or it was edited since."""
     text = text_of_file(code.co_filename)
-    found: list[Definition] = [*_functions(_tree(code.co_filename)).get(code.co_firstlineno, ())]
+    found: list[Definition] = [*_functions(definition_of_file(code.co_filename)).get(code.co_firstlineno, ())]
     if code.co_name == "<lambda>":
         found = _narrowed([node for node in found if isinstance(node, ast.Lambda)], code)
     else:
@@ -110,11 +106,7 @@ def definition_of_function(code: types.CodeType) -> Definition:
 
 
 def definition_of_class(kind: type) -> tuple[ast.ClassDef, str]:
-    """The syntax of a class, and the file it is in.
-
-    Raises:
-        NoSourceError: there is no source, several classes of that name, or it is not that of this class any more.
-    """
+    """The syntax of a class, and its file; `NoSourceError` if there is no source, or several, or it was edited since."""
     # A module may have been loaded twice, and the methods know which of the two they are of.
     codes = [
         function.__code__
@@ -128,7 +120,7 @@ def definition_of_class(kind: type) -> tuple[ast.ClassDef, str]:
     except (TypeError, OSError):
         file = _cell_of(kind)
     wanted = tuple(part for part in kind.__qualname__.split(".") if part != "<locals>")
-    found = _classes(_tree(file)).get(wanted, [])
+    found = _classes(definition_of_file(file)).get(wanted, [])
     if len(found) > 1:
         line = codes[0].co_firstlineno if codes else 0
         found = [node for node in found if node.lineno <= line <= (node.end_lineno or 0)]
@@ -162,12 +154,11 @@ def own_names(code: types.CodeType) -> set[str]:
 
 
 def definition_of_file(file: str) -> ast.Module:
-    """The syntax of a whole file.
-
-    Raises:
-        NoSourceError: it cannot be read.
-    """
-    return _tree(file)
+    """The syntax of a whole file; `NoSourceError` if it cannot be read."""
+    tree = _parsed(text_of_file(file))
+    if tree is None:
+        raise NoSourceError(f"{file} is not Python")
+    return tree
 
 
 def shape(node: ast.AST) -> str:
@@ -343,11 +334,7 @@ def outer_names(node: ast.ClassDef) -> set[str]:
 
 
 def text_of_file(file: str) -> str:
-    """The text of a file as it is now.
-
-    Raises:
-        NoSourceError: it cannot be read.
-    """
+    """The text of a file as it is now; `NoSourceError` if it cannot be read."""
     linecache.checkcache(file)
     text = "".join(linecache.getlines(file))
     if not text:
@@ -362,11 +349,7 @@ def _is_cell(file: str) -> bool:
 
 
 def _cell_of(kind: type) -> str:
-    """The cell that defines a class without methods, which does not tell where it is from.
-
-    Raises:
-        NoSourceError: there is none, or there are several that differ.
-    """
+    """The cell that defines a class without methods, which does not say where it is from; `NoSourceError` if that is unclear."""
     found: dict[str, str] = {}
     cells = (
         [file for file in list(linecache.cache) if _is_cell(file)] if kind.__module__ == "__main__" else []
@@ -405,13 +388,6 @@ def _holds_names_of(kind: type, node: ast.ClassDef) -> bool:
         return annotated == list(inspect.get_annotations(kind))
     except Exception:  # in some Pythons, asking for them evaluates them
         return False
-
-
-def _tree(file: str) -> ast.Module:
-    tree = _parsed(text_of_file(file))
-    if tree is None:
-        raise NoSourceError(f"{file} is not Python")
-    return tree
 
 
 @functools.lru_cache(maxsize=256)

@@ -421,7 +421,7 @@ def is_named_type(value: Any) -> bool:
 
 
 def form_of_type(value: Any) -> Any:
-    """What such a type is made of, as values; `None` if it is none, or one that does not tell."""
+    """What such a type is made of, as values; `None` if it is not such a type, or does not say."""
     if isinstance(value, GenericAlias | UnionType):
         return [get_origin(value), get_args(value)]
     if type(value).__module__ not in _HOMES:

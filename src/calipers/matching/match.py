@@ -179,7 +179,7 @@ def match_calls(
 
     Raises:
         InvalidOptionError: an option is out of its range, or nothing is expected in a mode that allows everything.
-        InvalidTraceError: something is no call, or an expected argument contains itself.
+        InvalidTraceError: something is not a call, or an expected argument contains itself.
     """
     options = replace(options or MatchOptions(), **keywords)
     wanted = as_expected_calls(expected)
@@ -211,7 +211,7 @@ def as_expected_calls(calls: Any) -> tuple[ToolCall, ...]:
 
     Raises:
         InvalidTraceError: one is no call, or the whole is no list.
-        InvalidOptionError: a matcher is none.
+        InvalidOptionError: a matcher is not valid.
     """
     return _as_calls(calls, "expected", read_call)
 

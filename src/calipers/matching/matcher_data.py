@@ -101,8 +101,8 @@ def read_call(data: Any) -> ToolCall:
     """The expected call that plain data describes.
 
     Raises:
-        InvalidOptionError: a matcher is none.
-        InvalidTraceError: the call is none.
+        InvalidOptionError: a matcher is not valid.
+        InvalidTraceError: it is not a call.
     """
     if isinstance(data, str):
         return CallOf(data)

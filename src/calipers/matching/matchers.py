@@ -15,7 +15,7 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
-from calipers.data.argument_checks import check_number, check_share, is_real_number
+from calipers.data.argument_checks import check_number, check_share, check_text, is_real_number
 from calipers.data.value_text import show, show_typed
 from calipers.errors import AttemptTimeoutError, InvalidOptionError, MissingExtraError
 
@@ -95,8 +95,7 @@ class Text(Matcher):
     """Whether the amount of white space does not count."""
 
     def __post_init__(self) -> None:
-        if not isinstance(self.value, str):
-            raise InvalidOptionError(f"Text needs text, got {self.value!r}")
+        check_text("the value of Text", self.value, or_empty=True)
 
     def similarity(self, actual: Any) -> float:
         """1 if the texts are the same."""
@@ -122,8 +121,7 @@ class Similar(Matcher):
     """Whether upper and lower case are the same."""
 
     def __post_init__(self) -> None:
-        if not isinstance(self.value, str):
-            raise InvalidOptionError(f"Similar needs text, got {self.value!r}")
+        check_text("the value of Similar", self.value, or_empty=True)
         check_share("minimum", self.minimum, or_zero=False)
 
     def similarity(self, actual: Any) -> float:

@@ -22,10 +22,10 @@ arguments: subset                           # how arguments are compared; also e
 A tool whose name is one of these words is written in full. Matchers are those of `matcher_data`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from calipers.data.argument_checks import did_you_mean
+from calipers.data.argument_checks import check_list, did_you_mean
 from calipers.data.trace import ToolCall
 from calipers.errors import InvalidOptionError
 
@@ -80,7 +80,7 @@ def read_trajectory(data: Any) -> Trajectory:
     rules |= {key: data[key] for key in ("ignore", "defaults", "names") if key in data}
     options = {key: data[key] for key in ("extra", "failed", "retried") if key in data}
     return Trajectory(
-        [_part(each) for each in _list(data.get("steps", ()), "steps")],
+        [_part(each) for each in check_list("steps", data.get("steps", ()))],
         constraints=list(_constraints(data)),
         rules=CallRules(**rules),
         **options,
@@ -102,7 +102,7 @@ def _part(data: Any) -> Any:
         )
     ((word, inside),) = data.items()
     if word in _GROUPS:
-        return _GROUPS[word](*map(_part, _list(inside, word)))
+        return _GROUPS[word](*map(_part, check_list(word, inside)))
     if word == "optional":
         return Optionally(_part(inside))
     if word == "repeated":
@@ -120,14 +120,14 @@ def _part(data: Any) -> Any:
 
 
 def _constraints(data: Mapping[str, Any]) -> list[Constraint]:
-    found: list[Constraint] = [Never(_call(each)) for each in _list(data.get("never", ()), "never")]
-    for pair in _list(data.get("before", ()), "before"):
+    found: list[Constraint] = [Never(_call(each)) for each in check_list("never", data.get("never", ()))]
+    for pair in check_list("before", data.get("before", ())):
         if not isinstance(pair, list | tuple) or len(pair) != 2:
             raise InvalidOptionError(f"before is a list of pairs [first, then], got {pair!r:.200}")
         found.append(Before(_call(pair[0]), _call(pair[1])))
     for word, make in _COUNTS.items():
         found += [make(tool, times) for tool, times in _mapping(data.get(word, {}), word).items()]
-    for flow in _list(data.get("flows", ()), "flows"):
+    for flow in check_list("flows", data.get("flows", ())):
         if not isinstance(flow, Mapping) or flow.keys() != {"from", "into", "argument"}:
             raise InvalidOptionError(f"a flow has from, into and argument, got {flow!r:.200}")
         found.append(Flow(_call(flow["from"]), _call(flow["into"]), flow["argument"]))
@@ -140,12 +140,6 @@ def _call(data: Any) -> Any:
     if not isinstance(part, str | ToolCall):
         raise InvalidOptionError(f"a constraint speaks of a single call, got {data!r:.200}")
     return part
-
-
-def _list(data: Any, what: str) -> Sequence[Any]:
-    if not isinstance(data, list | tuple):
-        raise InvalidOptionError(f"{what} is a list, got {data!r:.200}")
-    return data
 
 
 def _mapping(data: Any, what: str) -> Mapping[str, Any]:

@@ -206,7 +206,7 @@ def mean_of(similarities: Iterator[float], count: int) -> float:
 
 
 JUST_BELOW_ONE = math.nextafter(1.0, 0.0)
-"""The largest similarity of what does not match: arithmetic with floats may round up to a match that is none."""
+"""The largest similarity of what does not match: floats must not round up to a match."""
 _PLAIN = frozenset({bool, int, float, dict, list, tuple})
 """Types that are no matchers, known without looking further."""
 

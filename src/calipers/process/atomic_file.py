@@ -13,7 +13,7 @@ def write_whole(path: str | os.PathLike[str], chunks: Iterable[bytes]) -> None:
     """Write a file beside its place and move it there; folders that are missing are made.
 
     A symbolic link stays one: what it leads to is replaced. A device or a pipe (`/dev/null`, `/dev/fd/63`) is written
-    to as it is, since replacing it would put a file in its stead.
+    to as it is, since replacing it would put a file in its place.
 
     Raises:
         InvalidOptionError: the path is a folder.

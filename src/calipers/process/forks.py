@@ -1,6 +1,6 @@
 """What becomes of open stores and event loops when their process forks.
 
-Two processes that talk over one connection garble what both say, and a lock that a thread held at that moment is held for ever in
+Two processes that talk over one connection garble what both say, and a lock that a thread held at that moment is held forever in
 the child, which has no such thread. So what is open is told before the fork and after it, on both sides.
 
 A child must not even close what it inherited: closing tells the server, the file or the system, and so the parent. `keep_for_ever`
@@ -57,7 +57,7 @@ def _before() -> None:
     _forking.acquire()
     _told.extend(_open.values())
     with suppress(ImportError):
-        import ctypes  # noqa: F401 - for the child: another thread may hold the lock of an import there for ever
+        import ctypes  # noqa: F401 - for the child: another thread may hold the lock of an import there forever
     _tell_all(lambda one: one.before_fork())
 
 

@@ -293,7 +293,7 @@ class _Helper:
 
         try:
             self._jobs.put(job)
-            # A signal that comes just as the wait begins is noticed when it ends, so no wait is for ever.
+            # A signal that comes just as the wait begins is noticed when it ends, so no wait is forever.
             while timeout is None and not wait([future], _GLANCE).done:
                 pass
             return future.result(timeout)

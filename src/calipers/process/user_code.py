@@ -14,7 +14,7 @@ from time import perf_counter
 from typing import Any
 
 STEP_SECONDS = 0.001
-"""What holds the event loop longer than this does not count as the time of those who wait."""
+"""What holds the event loop longer than this does not count as the time of other code."""
 
 BLOCKING_SECONDS = 0.1
 """What holds the event loop longer than this is named in the report."""
@@ -24,8 +24,8 @@ async def settled(function: Callable[..., Any], *arguments: Any) -> tuple[Any, B
     """What a function gives, awaited if it has to be, or what it raises.
 
     An `asyncio` task that ends with `SystemExit` or `KeyboardInterrupt` ends the whole event loop; one that ends with this
-    outcome does not. A `GeneratorExit` that the function raises becomes another error: to those who await it, it would mean
-    that they are closed.
+    outcome does not. A `GeneratorExit` that the function raises becomes another error: to the code that
+    awaits it, it would mean that it is closed itself.
     """
     try:
         value = function(*arguments)
@@ -88,7 +88,7 @@ def isolated(
     a step held the event loop, if that was long.
 
     Raises:
-        RuntimeError: the coroutine raised `GeneratorExit`, which to those who await it would mean that they are closed.
+        RuntimeError: the coroutine raised `GeneratorExit`, by which the code that awaits it would close itself.
     """
     run = context.run
     closing = False

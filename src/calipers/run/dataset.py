@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Se
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypedDict, Unpack, overload
 
+from calipers.data.argument_checks import check_mapping, check_text
 from calipers.data.case import Case, not_a_case, similar_names
 from calipers.data.context import InputsT, MetadataT, OutputT
 from calipers.data.evaluator import EvaluatorLike
@@ -358,9 +359,9 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
             report_evaluators=self.report_evaluators,
             dataset_name=self.name,
             options=_run_options(options),
-            name=_checked_name(options.get("name"), "a run"),
-            task_name=_checked_name(options.get("task_name"), "a task"),
-            metadata=_checked_metadata(options.get("metadata")),
+            name=check_text("the name of a run", options.get("name"), or_none=True),
+            task_name=check_text("the name of a task", options.get("task_name"), or_none=True),
+            metadata=check_mapping("metadata", options.get("metadata"), or_none=True),
             progress=_shown(options.get("progress", True)),
             keeping=self._keeping(options),
         )
@@ -468,20 +469,6 @@ def _in_our_words(words: Mapping[str, Any], **ours: Any) -> dict[str, Any]:
     if left:
         raise TypeError(f"unexpected keyword argument {next(iter(left))!r}")
     return ours
-
-
-def _checked_name(name: Any, of: str) -> str | None:
-    """What a run or a task is called, if it is what a report can show."""
-    if name is not None and (not isinstance(name, str) or not name):
-        raise InvalidOptionError(f"the name of {of} must be a non-empty string, got {name!r}")
-    return name
-
-
-def _checked_metadata(metadata: Any) -> dict[str, Any] | None:
-    """What a run notes, if it is what a report can show."""
-    if metadata is not None and not isinstance(metadata, Mapping):
-        raise InvalidOptionError(f"metadata must be a dict to keep with the report, got {metadata!r:.200}")
-    return metadata  # type: ignore[return-value]  # any mapping will do
 
 
 def _shown(progress: "bool | Progress") -> "Progress | None":

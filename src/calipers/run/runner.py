@@ -24,7 +24,13 @@ from typing import Any, Literal, Protocol, TypeAlias, get_args, runtime_checkabl
 
 import msgspec
 
-from calipers.data.argument_checks import check_choice, check_function, check_number, check_whole_number
+from calipers.data.argument_checks import (
+    check_choice,
+    check_function,
+    check_mapping,
+    check_number,
+    check_whole_number,
+)
 from calipers.data.attempt import Attempt, begin
 from calipers.data.case import Case
 from calipers.data.context import EvaluatorContext
@@ -187,10 +193,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
             check_function(name, getattr(self, name), or_none=True)
         if isinstance(self.plugins, type) or not isinstance(self.plugins, RunHooks | None):
             raise InvalidOptionError(f"plugins must be a PluginManager, got {self.plugins!r}")
-        if not isinstance(self.selection, Mapping | None):
-            raise InvalidOptionError(
-                f"selection must be a dict to keep with the run, got {self.selection!r:.200}"
-            )
+        check_mapping("selection", self.selection, or_none=True)
         check_choice("keep", self.keep, get_args(Keep))
         check_whole_number("seed", self.seed)
         for name in ("retry", "retry_evaluators"):

@@ -44,7 +44,7 @@ def is_task(value: Any) -> TypeGuard[TaskLike]:
 
 
 def hint_for_task(value: Any) -> str:
-    """How to make a task of what is none, where there is a way; in words that follow a message."""
+    """How to make a task of this, as the end of a message; empty if there is no way."""
     if callable(getattr(value, "eval_rollout", None)):
         return "; an environment of rollouts becomes a task as calipers.rollouts.RolloutTask(environment)"
     if callable(getattr(value, "reply", None)):

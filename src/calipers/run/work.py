@@ -49,7 +49,7 @@ class Work(msgspec.Struct):
     """Digests of the code in what the case holds, by the names of classes and functions; `None` if it holds none, empty
     if the code cannot be known."""
     attempt_key: bytes | None = None
-    """What a journal finds attempts of this work by in other runs; `None` where there is no telling."""
+    """What a journal finds attempts of this work by in other runs; `None` if that is not known."""
 
 
 def work_items(cases: Iterable[Any], plan: Plan, *, repeat: int = 1) -> Iterator[Work]:

@@ -136,7 +136,7 @@ class ThreadWorkers:
         try:
             for _ in range(self.limit):
                 self._hire()
-        except RuntimeError:  # the system starts no more threads: those there are will do
+        except RuntimeError:  # the system starts no more threads: go on with those there are
             if not self.alive:
                 raise
         try:
@@ -260,7 +260,7 @@ class ThreadWorkers:
         try:
             output = self.run.task.function(attempt.inputs)
         finally:
-            self.run.leave_child()  # at once: another thread may hold the next lock there for ever
+            self.run.leave_child()  # at once: another thread may hold the next lock there forever
         if isawaitable(output):
             output, error = asyncio.run_coroutine_threadsafe(settled(lambda: output), self.loop).result()
             if error is not None:

@@ -222,7 +222,7 @@ class _Written(NamedTuple):
     """Whether it is plain data, which can be read again from it; else it is shown as JSON."""
 
     def copy(self) -> Any:
-        """The value again; `None` if that is not to be had."""
+        """The value again; `None` if it cannot be made."""
         copy = marshal.loads(self.text) if self.is_plain else None  # noqa: S302 - our own
         # Other things than bytes, such as arrays, are written as if they were bytes.
         return None if _has_bytes(copy) else copy
@@ -233,7 +233,7 @@ class _Written(NamedTuple):
 
 
 def evidence(ctx: EvaluatorContext[Any, Any, Any]) -> Evidence | None:
-    """The data that an evaluator could change in place; `None` if there is none but what is empty."""
+    """The data that an evaluator could change in place; `None` if all of it is empty."""
     unchanging = _UNCHANGING
     if (
         type(ctx.output) in unchanging

@@ -29,7 +29,15 @@ from typing_extensions import (
     TypedDict,  # what validates dataset files cannot read the standard one before Python 3.12
 )
 
-from calipers.data.argument_checks import did_you_mean, is_number, is_whole_number
+from calipers.data.argument_checks import (
+    check_choice,
+    check_list,
+    check_mapping,
+    check_number,
+    check_text,
+    check_whole_number,
+    did_you_mean,
+)
 from calipers.errors import InvalidOptionError
 
 SpanStatus = Literal["unset", "ok", "error"]
@@ -193,12 +201,13 @@ def _check_keys(query: Any) -> None:
     if not isinstance(query, Mapping):
         raise InvalidOptionError(f"a span query is a mapping of conditions, got {query!r}")
     known = SpanQuery.__annotations__
-    for key in query:
-        if key in known:
-            continue
-        raise InvalidOptionError(
-            f"unknown key {key!r} in a span query{did_you_mean(key, known)}; there are {', '.join(known)}"
-        )
+    for key, value in query.items():
+        if key not in known:
+            raise InvalidOptionError(
+                f"unknown key {key!r} in a span query{did_you_mean(key, known)}; there are {', '.join(known)}"
+            )
+        if value is None:
+            raise InvalidOptionError(f"{key} must not be None: leave {key} out to ask nothing")
 
 
 # Each of the following turns the keys of one kind, where present, into predicates.
@@ -256,16 +265,14 @@ def _attribute_checks(query: SpanQuery) -> Iterator[SpanPredicate]:
     if "has_attribute_keys" in query:
         keys = [
             _text("has_attribute_keys", key)
-            for key in _items("has_attribute_keys", query["has_attribute_keys"])
+            for key in check_list("has_attribute_keys", query["has_attribute_keys"])
         ]
         yield lambda span: all(key in span.attributes for key in keys)
 
 
 def _measure_checks(query: SpanQuery) -> Iterator[SpanPredicate]:
     if "has_status" in query:
-        status = query["has_status"]
-        if status not in get_args(SpanStatus):
-            raise InvalidOptionError(f"has_status is one of 'unset', 'ok' and 'error', got {status!r}")
+        status = check_choice("has_status", query["has_status"], get_args(SpanStatus))
         yield lambda span: span.status == status
     if "min_duration" in query:
         shortest = _seconds("min_duration", query["min_duration"])
@@ -286,10 +293,10 @@ def _logic_checks(query: SpanQuery) -> Iterator[SpanPredicate]:
         negated = _inner("not_", query["not_"])
         yield lambda span: not negated(span)
     if "and_" in query:
-        for part in _items("and_", query["and_"]):
+        for part in check_list("and_", query["and_"]):
             yield _inner("and_", part)
     if "or_" in query:
-        alternatives = [_inner("or_", part) for part in _items("or_", query["or_"])]
+        alternatives = [_inner("or_", part) for part in check_list("or_", query["or_"])]
         yield lambda span: any(alternative(span) for alternative in alternatives)
 
 
@@ -364,45 +371,24 @@ def _relatives_check(
     return check
 
 
-# Each of the following returns the value of one key, or says what is wrong with it.
+# Each of the following returns the value of one key.
 
 
 def _text(key: str, value: Any) -> str:
-    if not isinstance(value, str):
-        raise InvalidOptionError(f"{key} takes a string, got {value!r}{_drop_it(key, value)}")
-    return value
+    return cast("str", check_text(key, value, or_empty=True))
 
 
 def _count(key: str, value: Any) -> int:
-    if not is_whole_number(value, at_least=0):
-        raise InvalidOptionError(f"{key} must be a whole number from 0, got {value!r}{_drop_it(key, value)}")
-    return value
+    return cast("int", check_whole_number(key, value, at_least=0))
 
 
 def _seconds(key: str, value: Any) -> float:
-    if isinstance(value, timedelta):
-        value = value.total_seconds()
-    if not is_number(value) or not 0 <= value < math.inf:
-        raise InvalidOptionError(
-            f"{key} must be a number of seconds from 0, or a timedelta, got {value!r}{_drop_it(key, value)}"
-        )
-    return value
-
-
-def _items(key: str, value: Any) -> Sequence[Any]:
-    if not isinstance(value, list | tuple):
-        raise InvalidOptionError(f"{key} takes a list, got {value!r}{_drop_it(key, value)}")
-    return value
+    seconds = value.total_seconds() if isinstance(value, timedelta) else value
+    return cast("float", check_number(key, seconds, at_least=0, of="seconds"))
 
 
 def _inner(key: str, value: Any) -> SpanPredicate:
-    if not isinstance(value, Mapping):
-        raise InvalidOptionError(f"{key} takes a query, got {value!r}{_drop_it(key, value)}")
-    return compile_query(cast("SpanQuery", value))
-
-
-def _drop_it(key: str, value: Any) -> str:
-    return f" (leave {key} out to ask nothing)" if value is None else ""
+    return compile_query(cast("SpanQuery", check_mapping(key, value)))
 
 
 # ---------------------------------------------------------------------- attributes

@@ -447,7 +447,7 @@ def _tells(node: SpanNode) -> bool:
 
 
 def _metric(key: str) -> str | None:
-    """What the metric of an attribute is called; `None` if it is none."""
+    """What the metric of an attribute is called; `None` if it is not a metric."""
     if key == "operation.cost":
         return "cost"
     if not key.startswith(_USAGE):
