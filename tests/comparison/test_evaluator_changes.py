@@ -84,6 +84,17 @@ def test_what_was_lost_is_no_other_evaluator(attempt, lost):
     assert not found.is_same("rare")
 
 
+def test_a_crash_does_not_miss_an_evaluator_that_would_have_skipped_the_case(attempt):
+    """What crashed names the evaluators that would have judged it; one that needs an expectation is none of them."""
+    one = attempt("a", ok=True, rare=True)
+    finished, crashed = attempt("b", ok=True, skipped=("rare",)), attempt("b", error="ValueError", ok=True)
+    for pair in ((finished, crashed), (crashed, finished)):
+        found = held((one, one), pair)
+        assert (found.lone_assertions(), found.changed(None)) == (([], []), [])
+    gone = held((one, one), (attempt("b", ok=True, rare=True), crashed))
+    assert [each.case for each in gone.changed(None)] == ["b"]
+
+
 def test_what_only_one_run_asserts_is_named(attempt):
     one, two = attempt("a", ok=True, brief=True, size=1.0), attempt("a", ok=True)
     assert held((one, two)).lone_assertions() == (["'brief'"], [])

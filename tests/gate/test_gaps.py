@@ -7,7 +7,7 @@ import pytest
 
 from calipers import Case, Dataset
 from calipers.errors import InvalidOptionError
-from calipers.evaluators import Contains
+from calipers.evaluators import Contains, EqualsExpected
 from calipers.gate import Growth, Policy, Rules, StopWhenDecided, judge_run
 from calipers.gate.claims import Claim
 from calipers.gate.measure import Level
@@ -295,3 +295,17 @@ def test_where_nobody_knows_whether_the_evaluators_are_the_same_a_note_says_so()
     assert judge_run(WHOLE, policy, baseline=WHOLE, changed_evaluators={}).notes == ()
     level = Policy(evaluators={"near": Rules(at_least=0.3)})
     assert judge_run(WHOLE, level, baseline=WHOLE).notes == ()
+
+
+def test_crashes_on_cases_without_an_expectation_count_against_the_margin():
+    cases = [
+        Case(name=f"case {number}", inputs=number, expected_output=number)
+        if number < 30
+        else Case(name=f"case {number}", inputs=number)
+        for number in range(100)
+    ]
+    dataset = Dataset(name="mixed", cases=cases, evaluators=[EqualsExpected(), Contains("", as_strings=True)])
+    old, new = (dataset.evaluate_sync(task, progress=False, seed=1) for task in (steady, crashing))
+    verdict = judge_run(new, Policy(pass_rate=Rules(margin=0.15)), baseline=old)
+    assert verdict.outcome == "FAIL"
+    assert "on 100 cases" in verdict.findings[-1].said

@@ -179,6 +179,7 @@ class ComparedEvaluators:
         one, two = _evaluators_of(baseline), _evaluators_of(candidate)
         if one is None or two is None:
             return
+        one, two = one | _not_missed(candidate, baseline), two | _not_missed(baseline, candidate)
         self._known_cases += 1
         sides = ((self._baseline, one, two, shown[0]), (self._candidate, two, one, shown[1]))
         for side, mine, theirs, written in sides:
@@ -455,6 +456,17 @@ def _evaluators_of(attempts: Sequence[Record]) -> set[str] | None:
         else:
             return None
     return found
+
+
+def _not_missed(attempts: Sequence[Record], others: Sequence[Record]) -> set[str]:
+    """Evaluators that skipped every attempt, where all of the other run crashed: what crashed names only those that would have judged it."""
+    if any(isinstance(record, ReportCase) for record in others):
+        return set()
+    finished = [record for record in attempts if isinstance(record, ReportCase)]
+    skipped = {skip.evaluator for record in finished for skip in record.skipped}
+    return skipped - {result.evaluator for record in finished for result in record.results}.union(
+        failure.name for record in finished for failure in record.evaluator_failures
+    )
 
 
 def written(source: EvaluatorSpec) -> str:
