@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from calipers.errors import InvalidAudioError
 from calipers.voice import wav
 from calipers.voice.audio import Audio
-from calipers.voice.g711 import ALAW, ULAW
+from calipers.voice.samples import ALAW, ULAW
 
 FRAMES = b"\1\0\2\0\3\0\4\0"
 

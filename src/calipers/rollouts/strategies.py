@@ -32,10 +32,9 @@ from typing import Any, ClassVar
 from calipers.data.argument_checks import check_texts, is_whole_number
 from calipers.errors import InvalidOptionError
 
-from .attacks.framing import AuthorityClaim, Fiction, Hypothetical, RolePlay
 from .attacks.library import as_attacks
-from .attacks.steering import FewShot
 from .attacks.transformation import PLACE, Direct, Transformation, checked_goal
+from .attacks.wording import AuthorityClaim, FewShot, Fiction, Hypothetical, RolePlay
 from .graph import Node
 from .players import Attack, SoFar, Tester
 from .stop_conditions import is_refusal

@@ -19,7 +19,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from calipers.errors import InvalidAudioError
 
-from .g711 import ALAW, ULAW
+from .samples import ALAW, ULAW
 
 Codec: TypeAlias = Literal["integer", "float", "alaw", "ulaw"]
 """How a sample is written: as an integer, a float, or one of the logarithmic bytes of telephones."""

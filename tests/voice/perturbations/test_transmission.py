@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calipers.voice.audio import Audio
-from calipers.voice.g711 import ALAW, ULAW
 from calipers.voice.perturbations import Band, Chain, Codec, PacketLoss, Reverberation, Silence, Telephone
+from calipers.voice.samples import ALAW, ULAW
 
 RATE = 16000
 

@@ -2,22 +2,31 @@
 
 | module | what is in it |
 |---|---|
-| `transformation` | `Transformation`, the base; `Chain`, several in a row; `Wording`, one from texts; `Direct`, none |
+| `transformation` | `Transformation`, the base; `Chain`, several in a row; `Direct`, none |
 | `encoding` | `Base64`, `Hex`, `Rot13`, `Morse`, `Backwards`, `PigLatin`: to be decoded |
 | `disguise` | `Leetspeak`, `LookAlikes`, `ZeroWidth`, `RightToLeft`, `FullWidth`, `SpelledOut`: read as ever |
 | `hiding` | `PayloadSplitting`, `MadeUpLanguage`, `ErrandList`: nowhere in one piece |
-| `framing` | `RolePlay`, `Fiction`, `Hypothetical`, `AuthorityClaim`, `SystemImitation`: a story around it |
-| `steering` | `PrefixInjection`, `RefusalSuppression`, `FormatForcing`, `FewShot`: no room to refuse |
+| `wording` | `Wording`, one from texts; `RolePlay`, `Fiction`, `Hypothetical`, `AuthorityClaim`, `SystemImitation`: a story around it; `PrefixInjection`, `RefusalSuppression`, `FormatForcing`, `FewShot`: no room to refuse |
 | `library` | `ATTACKS`: one of each, by name |
 """
 
 from .disguise import Disguise, FullWidth, Leetspeak, LookAlikes, RightToLeft, SpelledOut, ZeroWidth
 from .encoding import Backwards, Base64, Encoding, Hex, Morse, PigLatin, Rot13
-from .framing import AuthorityClaim, Fiction, Hypothetical, RolePlay, SystemImitation
 from .hiding import ErrandList, MadeUpLanguage, PayloadSplitting
 from .library import ATTACKS, as_attacks
-from .steering import FewShot, FormatForcing, PrefixInjection, RefusalSuppression
-from .transformation import Chain, Direct, Transformation, Wording
+from .transformation import Chain, Direct, Transformation
+from .wording import (
+    AuthorityClaim,
+    FewShot,
+    Fiction,
+    FormatForcing,
+    Hypothetical,
+    PrefixInjection,
+    RefusalSuppression,
+    RolePlay,
+    SystemImitation,
+    Wording,
+)
 
 __all__ = [
     "ATTACKS",

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar
 
-from calipers.errors import InvalidOptionError, InvalidRolloutError
+from calipers.data.argument_checks import check_whole_number
+from calipers.errors import InvalidRolloutError
 
 from .transformation import Transformation
 
@@ -29,8 +30,7 @@ class PayloadSplitting(Transformation):
     """Characters in the longest piece; where it is cut is drawn."""
 
     def __post_init__(self) -> None:
-        if self.longest < 1:
-            raise InvalidOptionError(f"a piece has one character or more: longest={self.longest!r}")
+        check_whole_number("longest", self.longest, at_least=1)
 
     def change(self, text: str, rng: random.Random) -> str:
         """The pieces, and what to do with them."""
@@ -123,8 +123,7 @@ class ErrandList(Transformation):
     """Harmless tasks around the request, from 2 to all of `ERRANDS`; which ones, and the place, are drawn."""
 
     def __post_init__(self) -> None:
-        if not 2 <= self.errands <= len(ERRANDS):
-            raise InvalidOptionError(f"errands is from 2 to {len(ERRANDS)}, got {self.errands!r}")
+        check_whole_number("errands", self.errands, at_least=2, at_most=len(ERRANDS))
 
     def change(self, text: str, rng: random.Random) -> str:
         """A numbered list."""

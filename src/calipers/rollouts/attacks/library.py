@@ -7,10 +7,19 @@ from calipers.errors import InvalidOptionError
 
 from .disguise import FullWidth, Leetspeak, LookAlikes, RightToLeft, SpelledOut, ZeroWidth
 from .encoding import Backwards, Base64, Hex, Morse, PigLatin, Rot13
-from .framing import AuthorityClaim, Fiction, Hypothetical, RolePlay, SystemImitation
 from .hiding import ErrandList, MadeUpLanguage, PayloadSplitting
-from .steering import FewShot, FormatForcing, PrefixInjection, RefusalSuppression
 from .transformation import Direct, Transformation
+from .wording import (
+    AuthorityClaim,
+    FewShot,
+    Fiction,
+    FormatForcing,
+    Hypothetical,
+    PrefixInjection,
+    RefusalSuppression,
+    RolePlay,
+    SystemImitation,
+)
 
 ATTACKS: Mapping[str, Transformation] = MappingProxyType(
     {

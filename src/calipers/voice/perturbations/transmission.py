@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING, get_args
 
 from calipers.data.argument_checks import check_choice, check_flag, check_number, check_whole_number
 from calipers.errors import InvalidOptionError
-from calipers.voice import g711
 from calipers.voice.audio import Audio
-from calipers.voice.samples import resample
+from calipers.voice.samples import Law, decode_g711, encode_g711, resample
 
 from .perturbation import Perturbation, check_decibels, power, within_range
 
@@ -103,11 +102,11 @@ class Codec(Perturbation):
 
     kind = "codec"
 
-    law: g711.Law = "ulaw"
+    law: Law = "ulaw"
     """`ulaw` in North America and Japan, `alaw` elsewhere."""
 
     def __post_init__(self) -> None:
-        check_choice("law", self.law, get_args(g711.Law))
+        check_choice("law", self.law, get_args(Law))
 
     def change(self, sound: Audio) -> "Samples":
         """Round to the levels of the codec."""
@@ -123,11 +122,11 @@ class Telephone(Perturbation):
 
     kind = "telephone"
 
-    codec: g711.Law | None = "ulaw"
+    codec: Law | None = "ulaw"
     """The law of G.711, or `None` for the band alone."""
 
     def __post_init__(self) -> None:
-        check_choice("codec", self.codec, get_args(g711.Law), or_none=True)
+        check_choice("codec", self.codec, get_args(Law), or_none=True)
 
     def change(self, sound: Audio) -> "Samples":
         """Send it over the line."""
@@ -150,12 +149,12 @@ def _band(samples: "Samples", sample_rate: int, low: float, high: float) -> "Sam
     return kept
 
 
-def _coded(samples: "Samples", law: g711.Law) -> "Samples":
+def _coded(samples: "Samples", law: Law) -> "Samples":
     """What a codec leaves of samples."""
     import numpy as np
 
     levels = np.clip(np.rint(samples * 32768), -32768, 32767).astype(np.int16)
-    return g711.decode(g711.encode(levels, law), law) / 32768.0
+    return decode_g711(encode_g711(levels, law), law) / 32768.0
 
 
 def _exactly(samples: "Samples", count: int) -> "Samples":

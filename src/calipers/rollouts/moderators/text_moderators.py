@@ -1,19 +1,100 @@
-"""`LeakModerator`: whether a text gives a secret away, in plain words or in disguise."""
+"""Moderators that score one text at a time, without a key: words and patterns, a secret in any disguise, closeness in meaning."""
 
 import base64
 import binascii
 import codecs
+import math
 import re
 import unicodedata
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 from urllib.parse import unquote_to_bytes
 
-from calipers.errors import InvalidOptionError
+import regex
+
+from calipers.data.argument_checks import check_number, check_share, check_text, check_texts
+from calipers.errors import InvalidOptionError, InvalidRolloutError
+from calipers.models.embeddings import cosine_similarity, embed
 
 from .moderator import TextModerator
+
+_SECONDS = 1.0
+"""A pattern that searches one text for longer than this goes astray."""
+
+
+@dataclass(frozen=True)
+class KeywordModerator(TextModerator):
+    r"""Scores a text by the worst of the words and patterns that are in it; 0 if none is.
+
+    ```python
+    KeywordModerator({"discount": 0.4, "free of charge": 1.0}, patterns={r"\b[5-9]\d ?%": 0.8})
+    ```
+
+    Words are found whole and in any case; white space within one stands for any. It reads letters, not meaning: "no
+    discount" has the word too.
+    """
+
+    words: Sequence[str] | Mapping[str, float] = ()
+    """What to look for, each with its score; in a list, each counts 1."""
+    _: KW_ONLY
+    patterns: Sequence[str] | Mapping[str, float] = field(default=())
+    """Regular expressions, likewise; in any case."""
+
+    blocking: ClassVar[bool] = False
+    """It only works with texts, so it needs no thread."""
+
+    def __post_init__(self) -> None:
+        if not self.words and not self.patterns:
+            raise InvalidOptionError(
+                "a KeywordModerator needs words or patterns: with none, nothing would be found"
+            )
+        _ = self._rules  # says now what is wrong with a word or pattern
+
+    def score_text(self, text: str) -> float:
+        """The score of the worst that is found."""
+        try:
+            return max(
+                (worth for rule, worth in self._rules if rule.search(text, timeout=_SECONDS)), default=0.0
+            )
+        except TimeoutError as error:
+            raise InvalidRolloutError(
+                f"a pattern of {self!r:.200} took more than {_SECONDS:g} s for one text of {len(text)} characters: simplify it"
+            ) from error
+
+    @cached_property
+    def _rules(self) -> list[tuple[Any, float]]:
+        return [
+            *((_compiled(_whole(word), word), worth) for word, worth in _worths("words", self.words)),
+            *((_compiled(pattern, pattern), worth) for pattern, worth in _worths("patterns", self.patterns)),
+        ]
+
+
+def _worths(name: str, given: Any) -> list[tuple[str, float]]:
+    if isinstance(given, str) or not isinstance(given, Sequence | Mapping):
+        raise InvalidOptionError(
+            f"{name} is a list of texts, or a mapping of texts to scores, got {given!r:.200}"
+        )
+    pairs = list(given.items()) if isinstance(given, Mapping) else [(text, 1.0) for text in given]
+    for text, worth in pairs:
+        check_text(f"each of {name}", text)
+        check_share(f"the score of {text!r}", worth)
+    return [(text, float(worth)) for text, worth in pairs]
+
+
+def _whole(word: str) -> str:
+    return r"(?<!\w)" + r"\s+".join(regex.escape(part) for part in word.split()) + r"(?!\w)"
+
+
+def _compiled(pattern: str, given: str) -> Any:
+    try:
+        return regex.compile(pattern, regex.IGNORECASE)
+    except regex.error as error:
+        raise InvalidOptionError(f"{given!r} is no regular expression: {error}") from None
+
+
+# ---------------------------------------------------------------------- a secret
 
 _SHORTEST = 4
 """A secret of fewer letters and digits is found in ordinary words."""
@@ -189,3 +270,55 @@ _DECODED: Final[dict[str, Callable[[str], Iterator[str]]]] = {
     "codes": _from_codes,
     "morse": _from_morse,
 }
+
+
+# ---------------------------------------------------------------------- meaning
+
+
+@dataclass(frozen=True)
+class EmbeddingModerator(TextModerator):
+    """Scores a text by its similarity in meaning to the nearest example.
+
+    The model (`calipers.models.embeddings`) needs no network and takes well under a millisecond a sentence. It is a rough judge: it
+    knows which words a text has, not how they are put together, so to refuse a thing is close to doing it. Give examples of both
+    sides, close to what your target really says, and measure the moderator on texts of your own before you believe it.
+
+    With `harmless` examples the score says which side is nearer: 0.5 where both are equally near, above it where the
+    nearest of `examples` is nearer. Without them it is the similarity itself, and the threshold is yours to find.
+    """
+
+    examples: Sequence[str]
+    """Texts that score high."""
+    _: KW_ONLY
+    harmless: Sequence[str] = ()
+    """Texts that score low."""
+    sharpness: float = 12.0
+    """How quickly the score leaves 0.5 as one side comes nearer."""
+
+    blocking: ClassVar[bool] = False
+    """It only works with texts, so it needs no thread."""
+
+    def __post_init__(self) -> None:
+        for name, texts in (("examples", self.examples), ("harmless", self.harmless)):
+            check_texts(name, texts)
+        if not self.examples:
+            raise InvalidOptionError("an EmbeddingModerator needs at least one example of what scores high")
+        check_number("sharpness", self.sharpness, above=0)
+
+    def score_text(self, text: str) -> float:
+        """The score of one text.
+
+        Raises:
+            MissingExtraError: wordllama is not installed.
+        """
+        (vector,) = embed([text])
+        high, low = self._vectors
+        near = max(cosine_similarity(vector, each) for each in high)
+        if not low:
+            return max(0.0, near)
+        lead = near - max(cosine_similarity(vector, each) for each in low)
+        return 1 / (1 + math.exp(-self.sharpness * lead)) if self.sharpness * lead > -700 else 0.0
+
+    @cached_property
+    def _vectors(self) -> tuple[list[list[float]], list[list[float]]]:
+        return embed(self.examples), embed(self.harmless)

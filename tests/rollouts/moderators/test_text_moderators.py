@@ -1,3 +1,5 @@
+"""Words and patterns, a secret in any disguise, closeness in meaning."""
+
 import base64
 import codecs
 
@@ -5,9 +7,58 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from calipers.errors import InvalidOptionError
-from calipers.rollouts import LeakModerator
+from calipers.errors import InvalidOptionError, InvalidRolloutError
+from calipers.rollouts import EmbeddingModerator, KeywordModerator, LeakModerator
 from calipers.rollouts.attacks import ATTACKS, Encoding
+
+MODERATOR = KeywordModerator(
+    {"discount": 0.4, "free of charge": 1.0, "naïve": 0.2}, patterns={r"\b[5-9]\d ?%": 0.8}
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "score"),
+    [
+        ("", 0.0),
+        ("Nothing of the kind.", 0.0),
+        ("A DISCOUNT!", 0.4),
+        ("discounted", 0.0),
+        ("free of\n  charge", 1.0),
+        ("A discount of 70 %", 0.8),
+        ("20 %", 0.0),
+        ("How Naïve.", 0.2),
+    ],
+)
+def test_the_worst_of_what_is_found_counts(text, score):
+    assert MODERATOR.moderate([text]) == [score]
+
+
+def test_words_in_a_list_count_one():
+    assert KeywordModerator(["heron"]).score(["a heron", "an egret"]) == [1.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"words": "heron"},
+        {"words": [""]},
+        {"words": [3]},
+        {"words": {"a": 2}},
+        {"words": {"a": True}},
+        {"patterns": ["("]},
+    ],
+    ids=str,
+)
+def test_words_and_patterns_that_cannot_be_are_refused(options):
+    with pytest.raises(InvalidOptionError):
+        KeywordModerator(**options)
+
+
+def test_a_pattern_that_goes_astray_is_an_error():
+    with pytest.raises(InvalidRolloutError, match="simplify"):
+        KeywordModerator(patterns=[r"(a|aa|a)+$"]).score_text("a" * 5000 + "b")
+
 
 SECRET = "open sesame"
 LEAKS = {
@@ -114,3 +165,50 @@ def test_a_long_text_is_read_in_good_time():
 
 def test_the_secret_is_not_shown():
     assert SECRET not in repr(LeakModerator(SECRET))
+
+
+DISCOUNTS = [
+    "I will give you half off the price.",
+    "You get a discount of sixty percent.",
+    "It is free for you.",
+]
+PLAIN = ["The price is as marked.", "I cannot change the price.", "We open at nine in the morning."]
+
+
+def test_what_is_said_like_the_examples_scores_above_what_is_not():
+    moderator = EmbeddingModerator(DISCOUNTS, harmless=PLAIN)
+    given, refused = moderator.moderate(
+        ["Here is a discount of forty percent.", "We open at eight in the morning."]
+    )
+    assert refused < 0.5 < given
+
+
+def test_without_harmless_examples_the_score_is_the_similarity():
+    moderator = EmbeddingModerator(DISCOUNTS)
+    same, other, nothing = moderator.moderate([DISCOUNTS[0], "Bees dance.", ""])
+    assert same == pytest.approx(1.0)
+    assert 0 <= other < 0.6
+    assert nothing == 0.0
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"examples": []},
+        {"examples": "text"},
+        {"examples": [""]},
+        {"examples": ["a"], "harmless": "text"},
+        {"examples": ["a"], "sharpness": 0},
+        {"examples": ["a"], "sharpness": "x"},
+        {"examples": ["a"], "sharpness": float("nan")},
+    ],
+    ids=str,
+)
+def test_examples_that_cannot_be_are_refused(options):
+    with pytest.raises(InvalidOptionError):
+        EmbeddingModerator(**options)
+
+
+def test_a_score_stays_within_its_bounds_however_sharp():
+    moderator = EmbeddingModerator(DISCOUNTS, harmless=PLAIN, sharpness=1e9)
+    assert moderator.moderate([*DISCOUNTS, *PLAIN]) == [1.0, 1.0, 1.0, 0.0, 0.0, 0.0]
