@@ -151,11 +151,7 @@ class ChatTarget:
 
 
 def check_answer(found: Completion, *, of: str) -> None:
-    """Check that an answer can be read.
-
-    Raises:
-        AgentReplyError: it cannot; `of` says whose it is.
-    """
+    """Check that an answer can be read."""
     if wrong := [problem.message for problem in found.problems if problem.kind in _UNUSABLE]:
         raise AgentReplyError(f"{of}: {'; '.join(wrong)}")
 

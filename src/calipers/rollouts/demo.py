@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from itertools import pairwise, takewhile
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 from calipers.data.argument_checks import check_share, check_text, check_whole_number
 from calipers.errors import InvalidOptionError, InvalidRolloutError
@@ -37,7 +37,7 @@ from .attacks.disguise import (
     ZeroWidth,
 )
 from .attacks.encoding import Backwards, Base64, Encoding, Hex, Morse, PigLatin, Rot13
-from .players import Message, Reply, turn_seed
+from .players import Message, NeedsNoThread, Reply, turn_seed
 
 __all__ = [
     "DEFAULT_WEAKNESSES",
@@ -147,11 +147,7 @@ HARDENED_WEAKNESSES: Final = (
 
 
 def as_weaknesses(weaknesses: Collection[str]) -> frozenset[Weakness]:
-    """The weaknesses that are meant, given as members or as their names.
-
-    Raises:
-        InvalidOptionError: a name nobody knows, or a text where a set is due.
-    """
+    """The weaknesses that are meant, given as members or as their names."""
     if isinstance(weaknesses, str):
         raise InvalidOptionError(f"weaknesses are given as a set, even a single one: {{{weaknesses!r}}}")
     if not isinstance(weaknesses, Collection):
@@ -421,15 +417,12 @@ _TRUSTING = frozenset(
 
 
 @dataclass(frozen=True)
-class VaultAssistant:
+class VaultAssistant(NeedsNoThread):
     """An assistant with a secret.
 
     `VaultAssistant()` has `DEFAULT_WEAKNESSES`; `VaultAssistant.hardened()` is its next version, with fewer and a new
     one; `VaultAssistant(weaknesses=())` never gives way.
     """
-
-    blocking: ClassVar[bool] = False
-    """It only works with texts, so it needs no thread."""
 
     secret: str = "MARMALADE"  # noqa: S105 - the made-up code word of a toy
     """What must not be told."""

@@ -242,11 +242,7 @@ class Graph(Generic[StateT, ActionT]):  # noqa: PLW1641 - it grows, so it has no
 
 
 def tree_of(turns: Iterable[tuple[int, Node[Any, Any]]]) -> list[Node[Any, Any]]:
-    """The first turns of the tree that `numbered_turns` lists; each turn gets its children.
-
-    Raises:
-        InvalidRolloutError: a number is above that of the turn before it by more than one.
-    """
+    """The first turns of the tree that `numbered_turns` lists; each turn gets its children."""
     first: list[Node[Any, Any]] = []
     followers = [first]
     """Where the next turn of each number belongs."""
@@ -290,9 +286,6 @@ def numbered_turns(graph: Any) -> Iterator[tuple[int, Any]]:
     """Every turn of a tree with its number in its conversation, from 1; each before its children.
 
     The tree may be a `Graph` or any object with `children`, and so may its turns. It may be of any depth.
-
-    Raises:
-        InvalidRolloutError: a turn is among the turns that follow it, so the tree has no end.
     """
     # Each entry is what is left of one level; together they are the turns between the root and the next one.
     levels = [iter(getattr(graph, "children", None) or ())]

@@ -82,11 +82,7 @@ def _added_fields(node: Any) -> dict[str, Any]:
 
 
 def read_graph(data: Any) -> Graph[Any, Any]:
-    """The rollout that `graph_data` made data of. Keys that it does not know are passed over.
-
-    Raises:
-        InvalidRolloutError: the data is no stored rollout, or one of a later version; the message says what is wrong.
-    """
+    """The rollout that `graph_data` made data of. Keys that it does not know are passed over."""
     version = data.get(_KEY) if isinstance(data, Mapping) else None
     if not is_whole_number(version, at_least=1):
         raise InvalidRolloutError(f"this is no stored rollout: it has no {_KEY!r} version, got {data!r:.200}")

@@ -21,7 +21,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
 from calipers.data.trace import Trace
 from calipers.process.user_code import call_in_thread
@@ -167,6 +167,12 @@ class Moderator(Protocol):
     def moderate(self, texts: Sequence[str]) -> Sequence[float] | Awaitable[Sequence[float]]:
         """One score for each text, in the same order."""
         ...
+
+
+class NeedsNoThread:
+    """Base of players that do not wait, such as those that only work with texts: they are called on the event loop."""
+
+    blocking: ClassVar[bool] = False
 
 
 def is_priced(player: Any) -> bool:

@@ -36,7 +36,7 @@ from calipers.stats.number_text import plural
 
 from .environment import Environment, judge_words
 from .graph import Graph
-from .players import Attack, SoFar
+from .players import Attack, NeedsNoThread, SoFar
 from .rollout_outcome import (
     Rollouts,
     as_text,
@@ -181,12 +181,7 @@ class Replay:
         return f"replay against {name_of(as_target(self.target))}"
 
     async def __call__(self, inputs: Mapping[str, Any]) -> Graph[str, str]:
-        """The rollout.
-
-        Raises:
-            InvalidRolloutError: the inputs are no recorded rollout, or the judge is not that of the run.
-            RolloutError: a player failed.
-        """
+        """The rollout."""
         goal, attacks, opening = _read(inputs)
         success = self._rule(inputs)
         target = as_target(self.target)
@@ -264,13 +259,10 @@ class TargetHeld(Evaluator[Any, Any, Any]):
 
 
 @dataclass(frozen=True)
-class _Script:
+class _Script(NeedsNoThread):
     """Says recorded attacks one after the other."""
 
     attacks: Sequence[Attack]
-
-    blocking: ClassVar[bool] = False
-    """It only works with texts, so it needs no thread."""
 
     def next_attack(self, so_far: SoFar) -> Attack | None:
         return self.attacks[so_far.turn - 1] if so_far.turn <= len(self.attacks) else None

@@ -32,9 +32,6 @@ def rollouts_of(rollouts: Rollouts) -> list[Graph[Any, Any]]:
     """The rollouts as a list; those of a report, stored or not, are the outputs of its attempts.
 
     A report may have other attempts as well: they are left out, and `other_attempts` counts them.
-
-    Raises:
-        InvalidRolloutError: something else is in the list, the report has attempts and no rollout, or it kept only some.
     """
     if isinstance(rollouts, Report):
         if not rollouts.keeps_all:
@@ -64,11 +61,7 @@ def other_attempts(rollouts: Any) -> int:
 
 
 def read_rollout(value: Any, what: str = "a rollout") -> Graph[Any, Any]:
-    """A rollout as it is, or made of its stored form.
-
-    Raises:
-        InvalidRolloutError: it is neither.
-    """
+    """A rollout as it is, or made of its stored form."""
     if isinstance(value, Graph):
         return value
     if isinstance(value, Mapping):
@@ -103,11 +96,7 @@ def succeeded(graph: Graph[Any, Any] | Mapping[str, Any]) -> bool | None:
 
 
 def success_of(node: Node[Any, Any]) -> bool | None:
-    """Whether the target gave way in this turn; `None` if nobody knows.
-
-    Raises:
-        InvalidRolloutError: the turn says neither: what is not True, such as NaN or the text "False", may pass for it.
-    """
+    """Whether the target gave way in this turn; `None` if nobody knows."""
     said = node.success
     if said is None or isinstance(said, bool):
         return said

@@ -48,11 +48,7 @@ class Rolled(NamedTuple):
 
 
 def planned_seeds(seeds: Sequence[Any] | None, n_rollouts: int | None) -> list[Any]:
-    """The seeds to roll out: the first `n_rollouts` of those given, or all; without any, the integers from 0.
-
-    Raises:
-        InvalidOptionError: there is nothing to roll out, or more than there are seeds.
-    """
+    """The seeds to roll out: the first `n_rollouts` of those given, or all; without any, the integers from 0."""
     count = None if n_rollouts is None else _count(n_rollouts)
     if seeds is None:
         if count is None:

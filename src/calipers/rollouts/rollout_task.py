@@ -70,12 +70,7 @@ class RolloutTask:
         return name_of(self.environment.target)
 
     async def __call__(self, inputs: Any) -> Graph[str, str]:
-        """The rollout.
-
-        Raises:
-            InvalidCaseError: the inputs are neither a goal nor a seed.
-            RolloutError: a player failed.
-        """
+        """The rollout."""
         goal, seed = read_inputs(inputs)
         if seed is None:
             attempt = current_attempt(None)
@@ -91,11 +86,7 @@ class RolloutTask:
 
 
 def read_inputs(inputs: Any) -> tuple[str | None, int | None]:
-    """The goal and the seed that a case gives; `None` for what it does not.
-
-    Raises:
-        InvalidCaseError: it gives neither.
-    """
+    """The goal and the seed that a case gives; `None` for what it does not."""
     goal: Any
     seed: Any
     if isinstance(inputs, Mapping) and inputs and set(inputs) <= _KEYS:

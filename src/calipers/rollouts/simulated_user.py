@@ -12,13 +12,13 @@ import re
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 from calipers.data.argument_checks import check_text, check_whole_number
 from calipers.data.jsonable import safe_repr
 from calipers.errors import InvalidOptionError, InvalidRolloutError
 
-from .players import Attack, Message, SoFar, is_priced
+from .players import Attack, Message, NeedsNoThread, SoFar, is_priced
 from .targets import as_target, name_of
 from .testers import ask_model, check_placeholders, other_side
 
@@ -43,7 +43,7 @@ class Persona:
 
 
 @dataclass(frozen=True)
-class SimulatedUser:
+class SimulatedUser(NeedsNoThread):
     """A user that follows rules.
 
     ```python
@@ -66,9 +66,6 @@ class SimulatedUser:
     persona: Persona = Persona()
     patience: int = 2
     """How often the user repeats its errand, where it has no answer, before it leaves."""
-
-    blocking: ClassVar[bool] = False
-    """It only works with texts, so it needs no thread."""
 
     def __post_init__(self) -> None:
         check_text("goal", self.goal, or_none=True)

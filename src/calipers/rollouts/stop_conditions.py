@@ -250,11 +250,7 @@ class Condition(StopCondition):
     function: Callable[[SoFar], bool | str | None]
 
     def reason(self, so_far: SoFar) -> str | None:
-        """Why to stop now: what the function says, or its name if it says True.
-
-        Raises:
-            InvalidRolloutError: it says neither.
-        """
+        """Why to stop now: what the function says, or its name if it says True."""
         said = self.function(so_far) if so_far.turns else None
         if isinstance(said, str):
             return said or self.describe()
@@ -271,11 +267,7 @@ class Condition(StopCondition):
 
 
 def as_stop_condition(x: Any) -> StopCondition:
-    """A stop condition made of one, of a function of `SoFar`, or of a list of either, of which any stops.
-
-    Raises:
-        InvalidOptionError: it is none of these.
-    """
+    """A stop condition made of one, of a function of `SoFar`, or of a list of either, of which any stops."""
     if isinstance(x, StopCondition):
         return x
     if isinstance(x, Sequence) and not isinstance(x, str):

@@ -27,7 +27,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations, takewhile
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any
 
 from calipers.data.argument_checks import check_texts, is_whole_number
 from calipers.errors import InvalidOptionError
@@ -36,7 +36,7 @@ from .attacks.library import as_attacks
 from .attacks.transformation import PLACE, Direct, Transformation, checked_goal
 from .attacks.wording import AuthorityClaim, FewShot, Fiction, Hypothetical, RolePlay
 from .graph import Node
-from .players import Attack, SoFar, Tester
+from .players import Attack, NeedsNoThread, SoFar, Tester
 from .stop_conditions import is_refusal
 
 __all__ = [
@@ -91,16 +91,13 @@ def has_won(so_far: SoFar) -> bool:
 
 
 @dataclass(frozen=True)
-class EachAttack:
+class EachAttack(NeedsNoThread):
     """Tries every attack once, in order, whatever came of the others. It needs as many turns as there are attacks."""
 
     attacks: Sequence[Transformation | str] | None = None
     """Transformations, or names from `ATTACKS`; `None`: all of `ATTACKS`."""
     fresh: bool = True
     """Whether each begins the conversation anew."""
-
-    blocking: ClassVar[bool] = False
-    """It only works with texts, so it needs no thread."""
 
     def __post_init__(self) -> None:
         as_attacks(self.attacks)
@@ -114,16 +111,13 @@ class EachAttack:
 
 
 @dataclass(frozen=True)
-class SampledAttack:
+class SampledAttack(NeedsNoThread):
     """Tries attacks that are drawn, none twice. Of many rollouts, each sees others."""
 
     attacks: Sequence[Transformation | str] | None = None
     """Transformations, or names from `ATTACKS`; `None`: all of `ATTACKS`."""
     fresh: bool = True
     """Whether each begins the conversation anew."""
-
-    blocking: ClassVar[bool] = False
-    """It only works with texts, so it needs no thread."""
 
     def __post_init__(self) -> None:
         as_attacks(self.attacks)
@@ -156,7 +150,7 @@ ESCALATING = (
 
 
 @dataclass(frozen=True)
-class Escalation:
+class Escalation(NeedsNoThread):
     """Says one step after the other, each a little nearer to the goal.
 
     Targets fall for it because they judge a message by the one before: each step is small, and having talked about a thing
@@ -167,9 +161,6 @@ class Escalation:
     """Texts with `{topic}` and `{goal}` in them; the last one has `{goal}`."""
     topic: str | None = None
     """What the goal is about; `None`: the goal without the words of asking."""
-
-    blocking: ClassVar[bool] = False
-    """It only works with texts, so it needs no thread."""
 
     def __post_init__(self) -> None:
         check_steps(self.steps, owner=type(self).__name__)
@@ -190,7 +181,7 @@ INTRODUCING = (
 
 
 @dataclass(frozen=True)
-class AssumedPersona:
+class AssumedPersona(NeedsNoThread):
     """Becomes somebody in the conversation before it asks for anything.
 
     Targets fall for it because what was said earlier, and not contradicted, is taken for known. A claim and a request in one
@@ -203,9 +194,6 @@ class AssumedPersona:
     """What to say when asked for a proof; made up, as the rest."""
     steps: tuple[str, ...] = INTRODUCING
     """Texts with `{name}`, `{role}`, `{number}`, `{topic}` and `{goal}` in them; the last one has `{goal}`."""
-
-    blocking: ClassVar[bool] = False
-    """It only works with texts, so it needs no thread."""
 
     def __post_init__(self) -> None:
         check_steps(self.steps, owner=type(self).__name__)
@@ -234,7 +222,7 @@ SMALL_TALK: tuple[str, ...] = (
 
 
 @dataclass(frozen=True)
-class Distraction:
+class Distraction(NeedsNoThread):
     """Talks about harmless things, in an order that is drawn, and then asks as if nothing were.
 
     Targets fall for it because the rules stand at the beginning and attention goes to the end: the longer ago they were
@@ -244,9 +232,6 @@ class Distraction:
     turns: int = 4
     """Turns of small talk before the request."""
     topics: tuple[str, ...] = SMALL_TALK
-
-    blocking: ClassVar[bool] = False
-    """It only works with texts, so it needs no thread."""
 
     def __post_init__(self) -> None:
         topics = self.topics
@@ -269,7 +254,7 @@ class Distraction:
 
 
 @dataclass(frozen=True)
-class ManyShot:
+class ManyShot(NeedsNoThread):
     """Puts the request after ever more examples: `first` in the first turn, `factor` times as many in each that follows.
 
     Targets fall for it because they learn from what is in front of them, and the more examples there are, the more these
@@ -282,9 +267,6 @@ class ManyShot:
     """How many times as many in each turn that follows."""
     most: int = 256
     """No turn has more examples than this; the one that would is the last."""
-
-    blocking: ClassVar[bool] = False
-    """It only works with texts, so it needs no thread."""
 
     def __post_init__(self) -> None:
         numbers = (self.first, self.factor, self.most)
@@ -308,7 +290,7 @@ class ManyShot:
 
 
 @dataclass(frozen=True)
-class Backtracking:
+class Backtracking(NeedsNoThread):
     """Walks a row of steps; a step that is refused is taken back and put otherwise, one attack after the other.
 
     Targets fall for it because a refusal is the best defence against the next attempt, and it only defends while it stands
@@ -323,9 +305,6 @@ class Backtracking:
     """Texts with `{topic}` and `{goal}` in them; the last one has `{goal}`. Each is put plainly at first."""
     topic: str | None = None
     """What the goal is about; `None`: the goal without the words of asking."""
-
-    blocking: ClassVar[bool] = False
-    """It only works with texts, so it needs no thread."""
 
     def __post_init__(self) -> None:
         as_attacks(self.attacks)
@@ -362,7 +341,7 @@ def _took_back(turn: Node[Any, Any]) -> bool:
 
 
 @dataclass(frozen=True)
-class Adaptive:
+class Adaptive(NeedsNoThread):
     """Draws attacks until one has an effect, then tries that one in a row with each of the others.
 
     The effect of a turn is the moderator's score of the response. Two attacks in a row get past a target that each alone
@@ -374,9 +353,6 @@ class Adaptive:
     """Transformations, or names from `ATTACKS`; `None`: all of `ATTACKS`."""
     fresh: bool = True
     """Whether each begins the conversation anew."""
-
-    blocking: ClassVar[bool] = False
-    """It only works with texts, so it needs no thread."""
 
     def __post_init__(self) -> None:
         as_attacks(self.attacks)

@@ -125,11 +125,7 @@ def name_of(x: Any) -> str:
 
 
 def read_reply(given: Any) -> Reply:
-    """What a target gave, as a `Reply`: a text, a `Reply`, or the `Trace` of an agent.
-
-    Raises:
-        InvalidRolloutError: it is something else.
-    """
+    """What a target gave, as a `Reply`: a text, a `Reply`, or the `Trace` of an agent."""
     if isinstance(given, str):
         return Reply(given)
     if isinstance(given, Trace):
@@ -149,11 +145,7 @@ def read_reply(given: Any) -> Reply:
 
 
 def check_cost(cost: Any, of: str) -> None:
-    """Check what a move cost.
-
-    Raises:
-        InvalidRolloutError: it is neither `None` nor a finite number from 0.
-    """
+    """Check what a move cost."""
     check_number(f"the cost of {of}", cost, at_least=0, or_none=True, error=InvalidRolloutError)
 
 

@@ -14,13 +14,25 @@ import inspect
 import string
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar, Final, Literal
+from typing import Any, Final, Literal
 
 from calipers.data.argument_checks import check_flag, check_text, check_whole_number
 from calipers.data.jsonable import safe_repr
 from calipers.errors import InvalidOptionError, InvalidRolloutError
 
-from .players import Attack, Message, Reply, SoFar, Target, Tester, ask, is_async, is_blocking, is_priced
+from .players import (
+    Attack,
+    Message,
+    NeedsNoThread,
+    Reply,
+    SoFar,
+    Target,
+    Tester,
+    ask,
+    is_async,
+    is_blocking,
+    is_priced,
+)
 from .targets import as_target, check_cost, name_of, read_reply, takes_conversation
 
 _SHAPES = """A tester is one of:
@@ -56,11 +68,7 @@ def as_tester(x: Any) -> Tester:
 
 
 def read_attack(given: Any) -> Attack | None:
-    """What a tester gave, as an `Attack`: a text, an `Attack`, or `None` for nothing left to say.
-
-    Raises:
-        InvalidRolloutError: it is something else.
-    """
+    """What a tester gave, as an `Attack`: a text, an `Attack`, or `None` for nothing left to say."""
     if given is None:
         return None
     if isinstance(given, str):
@@ -104,13 +112,10 @@ class FunctionTester:
 
 
 @dataclass(frozen=True)
-class ScriptedTester:
+class ScriptedTester(NeedsNoThread):
     """Says these texts one after the other, and then nothing more."""
 
     texts: Sequence[str]
-
-    blocking: ClassVar[bool] = False
-    """It only works with texts, so it needs no thread."""
 
     def __post_init__(self) -> None:
         _check_texts("a script", self.texts)
@@ -125,7 +130,7 @@ PLACEHOLDERS: Final = ("goal", "last_response", "last_attack", "opening", "turn"
 
 
 @dataclass(frozen=True)
-class TemplateTester:
+class TemplateTester(NeedsNoThread):
     """Says these templates one after the other, with what happened in the places of their placeholders.
 
     `{goal}` is what the tester is after, `{last_response}` and `{last_attack}` are of the turn before (empty in the first
@@ -136,9 +141,6 @@ class TemplateTester:
     _: KW_ONLY
     then: Literal["stop", "repeat"] = "stop"
     """After the last template: nothing more, or the last one again and again."""
-
-    blocking: ClassVar[bool] = False
-    """It only works with texts, so it needs no thread."""
 
     def __post_init__(self) -> None:
         _check_texts("a tester of templates", self.templates)
@@ -228,11 +230,7 @@ def other_side(so_far: SoFar, begin: str) -> list[Message]:
 
 
 def check_placeholders(template: str, known: Sequence[str]) -> None:
-    """Check a template.
-
-    Raises:
-        InvalidOptionError: it names what nobody fills in, or its braces do not match.
-    """
+    """Check a template."""
     if not isinstance(template, str):
         raise InvalidOptionError(f"a template is a text, got {safe_repr(template):.200}")
     try:

@@ -49,11 +49,7 @@ class _Turn:
 
 
 async def turn_succeeded(judge: Any, goal: str, turns: Sequence[Node[Any, Any]]) -> bool | None:
-    """Whether the target gave way in the last of these turns; `None`: nobody can tell.
-
-    Raises:
-        InvalidRolloutError: the judge gave what is no such answer.
-    """
+    """Whether the target gave way in the last of these turns; `None`: nobody can tell."""
     turn = _Turn(goal, turns)
     node = turns[-1]
     if judge is None:
@@ -93,11 +89,7 @@ async def turn_succeeded(judge: Any, goal: str, turns: Sequence[Node[Any, Any]])
 
 
 async def reward_of(judge: Any, goal: str, turns: Sequence[Node[Any, Any]]) -> float:
-    """What the last of these turns was worth.
-
-    Raises:
-        InvalidRolloutError: the judge gave what is no finite number.
-    """
+    """What the last of these turns was worth."""
     if judge is None:
         return turns[-1].response_score or 0.0
     turn = _Turn(goal, turns)
@@ -120,12 +112,7 @@ def wanted_by(judge: Any) -> list[str] | None:
 
 
 def check_success(judge: Any) -> None:
-    """Check who judges success; `None` leaves it to the default.
-
-    Raises:
-        InvalidOptionError: a threshold that no score could be.
-        NotAnEvaluatorError: something of no shape that is known.
-    """
+    """Check who judges success; `None` leaves it to the default."""
     if judge is None or wanted_by(judge) is not None:
         return
     if isinstance(judge, int | float):
@@ -145,11 +132,7 @@ def check_success(judge: Any) -> None:
 
 
 def check_reward(judge: Callable[..., Any] | None) -> None:
-    """Check who gives rewards.
-
-    Raises:
-        InvalidOptionError: it is no function in the words of a turn.
-    """
+    """Check who gives rewards."""
     if judge is not None and wanted_by(judge) is None:
         raise InvalidOptionError(
             f"reward=... must be a function with parameters among {', '.join(NAMES)}, got {safe_repr(judge):.200}"

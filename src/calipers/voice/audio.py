@@ -366,11 +366,7 @@ class Audio:
 
 
 def _format_of(path: str | os.PathLike[str]) -> AudioFormat:
-    """The format that the suffix of a path stands for.
-
-    Raises:
-        InvalidAudioError: an unknown suffix.
-    """
+    """The format that the suffix of a path stands for."""
     suffix = Path(path).suffix.lower()
     if suffix not in _SUFFIXES:
         raise InvalidAudioError(
@@ -411,12 +407,7 @@ class Decoded(NamedTuple):
 
 
 def decode_file(data: bytes, form: CompressedFormat) -> Decoded:
-    """The sound of a compressed file.
-
-    Raises:
-        InvalidAudioError: the data is not what it is labelled.
-        MissingExtraError: soundfile is not installed.
-    """
+    """The sound of a compressed file."""
     soundfile = _soundfile(f"reading {form}")
     try:
         with soundfile.SoundFile(io.BytesIO(data)) as file:
@@ -434,12 +425,7 @@ def decode_file(data: bytes, form: CompressedFormat) -> Decoded:
 
 
 def encode_file(samples: "Samples", form: CompressedFormat, *, sample_rate: int, sample_width: int) -> bytes:
-    """Sound as a compressed file.
-
-    Raises:
-        InvalidAudioError: sound that the format cannot hold, such as none, or a sample rate that MP3 does not know.
-        MissingExtraError: soundfile is not installed.
-    """
+    """Sound as a compressed file."""
     soundfile = _soundfile(f"writing {form}")
     subtype = {"mp3": "MPEG_LAYER_III", "ogg": "VORBIS", "flac": _LOSSLESS[sample_width]}[form]
     into = io.BytesIO()
@@ -456,11 +442,7 @@ def encode_file(samples: "Samples", form: CompressedFormat, *, sample_rate: int,
 
 
 def _soundfile(doing: str) -> ModuleType:
-    """The library.
-
-    Raises:
-        MissingExtraError: it is not installed, or its library is missing.
-    """
+    """The library."""
     try:
         import soundfile  # type: ignore[import-untyped]
     except (ImportError, OSError) as error:

@@ -251,11 +251,7 @@ class AudioCache:
         check_folder(self.directory)
 
     def _path(self, key: str) -> str:
-        """The file of a key, as text: making and opening a `Path` would take as long as reading the sound.
-
-        Raises:
-            InvalidOptionError: not a key, and so nothing to make a file name of.
-        """
+        """The file of a key, as text: making and opening a `Path` would take as long as reading the sound."""
         name = f"{key}.audio"
         if not _ENTRY.fullmatch(name):
             raise InvalidOptionError(f"{key!r} is no key of this cache: take one from AudioCache.key()")
@@ -263,11 +259,7 @@ class AudioCache:
 
 
 def check_folder(folder: Path) -> None:
-    """Check that sounds can be kept in a folder, whether it exists or not.
-
-    Raises:
-        InvalidOptionError: a file stands where it, or one above it, should be, or nobody may write there.
-    """
+    """Check that sounds can be kept in a folder, whether it exists or not."""
     above = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     if not above.is_dir():
         raise _no_folder(folder)
@@ -365,11 +357,7 @@ class CachedSynthesizer:
 
 
 async def said(synthesizer: Synthesizer, text: str) -> Audio:
-    """What a sync or async synthesizer says; a sync one speaks in a thread, so that nobody else waits.
-
-    Raises:
-        TaskContractError: it gave something other than an `Audio`.
-    """
+    """What a sync or async synthesizer says; a sync one speaks in a thread, so that nobody else waits."""
     speak = synthesizer.synthesize
     found: Any = speak(text) if inspect.iscoroutinefunction(speak) else await call_in_thread(speak, text)
     if inspect.isawaitable(found):

@@ -56,9 +56,6 @@ def known_identity(synthesizer: Any, *, spoken_for: bool = False) -> str:
     Args:
         synthesizer: of any class.
         spoken_for: the user says what tells it from others, so that its class will do if it does not tell by itself.
-
-    Raises:
-        NotPlainError: it cannot tell.
     """
     try:
         return as_text(canonical(synthesizer))
@@ -91,11 +88,7 @@ def _tells(synthesizer: Any) -> bool:
 
 @cache
 def _code_of(kind: type) -> str:
-    """What the code of a class is known by; it does not change while the program runs.
-
-    Raises:
-        NotPlainError: it cannot be known.
-    """
+    """What the code of a class is known by; it does not change while the program runs."""
     found = task_identity(kind)
     if isinstance(found, Unknown):
         raise NotPlainError(f"its code cannot be known: {found.reason.partition(';')[0]}")
@@ -103,11 +96,7 @@ def _code_of(kind: type) -> str:
 
 
 def canonical(value: Any) -> Any:
-    """The value as JSON data in which different values differ.
-
-    Raises:
-        NotPlainError: a value of which nobody can say whether it equals another.
-    """
+    """The value as JSON data in which different values differ."""
     if value is None or type(value) in {bool, int, str}:
         return value
     if isinstance(value, type):
@@ -137,11 +126,7 @@ def canonical(value: Any) -> Any:
 
 
 def _compared_fields(value: Any) -> dict[str, Any]:
-    """The fields of a dataclass by which it is compared with others.
-
-    Raises:
-        NotPlainError: a field that is not plain data, or an attribute for everyone to set that is no field.
-    """
+    """The fields of a dataclass by which it is compared with others."""
     fields = dataclasses.fields(value)
     known = {field.name for field in fields}
     known |= {name for name, member in vars(type(value)).items() if isinstance(member, cached_property)}

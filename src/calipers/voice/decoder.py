@@ -139,11 +139,7 @@ _PROGRAM = "import sys; sys.path[:] = sys.argv[1:]; from calipers.voice.decoder 
 
 
 def decode(vocabulary: Vocabulary, pcm: bytes) -> Utterance:
-    """What a decoder with this vocabulary hears; see `Decoder`. Any thread may ask, and waits for its turn.
-
-    Raises:
-        CalipersError: no process can be started, or it died.
-    """
+    """What a decoder with this vocabulary hears; see `Decoder`. Any thread may ask, and waits for its turn."""
     return _listeners.decode(vocabulary, pcm)
 
 

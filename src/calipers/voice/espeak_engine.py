@@ -45,12 +45,7 @@ if hasattr(os, "register_at_fork"):  # a child must not inherit the lock from a 
 
 
 def speak(text: str, *, voice: str, parameters: dict[str, int]) -> tuple[bytes, int]:
-    """Frames of 16 bits, one channel, and their rate.
-
-    Raises:
-        CalipersError: the engine does not start, has no such voice or breaks off.
-        MissingExtraError: espeakng-loader is not installed.
-    """
+    """Frames of 16 bits, one channel, and their rate."""
     stop = threading.Event()
     if threading.current_thread() is not threading.main_thread():
         return _speak(text, voice, parameters, stop)
@@ -96,11 +91,7 @@ def _speak(text: str, voice: str, parameters: dict[str, int], stop: threading.Ev
 
 @cache
 def engine_version() -> str:
-    """The version of the engine, and of the package that carries it.
-
-    Raises:
-        MissingExtraError: espeakng-loader is not installed.
-    """
+    """The version of the engine, and of the package that carries it."""
     with _fresh_library() as (library, _):
         library.espeak_Info.restype = ctypes.c_char_p
         return f"{library.espeak_Info(None).decode()} (espeakng-loader {version('espeakng-loader')})"
@@ -108,11 +99,7 @@ def engine_version() -> str:
 
 @cache
 def voice_names() -> tuple[str, ...]:
-    """The names of the voices, one per language and accent: those whose dictionary is there too.
-
-    Raises:
-        MissingExtraError: espeakng-loader is not installed.
-    """
+    """The names of the voices, one per language and accent: those whose dictionary is there too."""
     data = Path(_paths()[1])
     files = (path for path in (data / "lang").rglob("*") if path.is_file())
     return tuple(sorted(path.name.lower() for path in files if (data / f"{_dictionary(path)}_dict").exists()))
@@ -120,11 +107,7 @@ def voice_names() -> tuple[str, ...]:
 
 @cache
 def variant_names() -> tuple[str, ...]:
-    """The names of the variants, which follow a voice and a plus sign.
-
-    Raises:
-        MissingExtraError: espeakng-loader is not installed.
-    """
+    """The names of the variants, which follow a voice and a plus sign."""
     return tuple(sorted(path.name for path in (Path(_paths()[1]) / "voices" / "!v").iterdir()))
 
 

@@ -247,11 +247,7 @@ class _SameMeaning(Matcher):
 def _both(
     expected: Any, actual: Any, recorded: Sequence[ToolCall] | None
 ) -> tuple[list[ToolCall], list[ToolCall]]:
-    """The calls that were expected, and those that were made.
-
-    Raises:
-        NotApplicableError: one of the two tells of no calls.
-    """
+    """The calls that were expected, and those that were made."""
     try:
         return expected_calls(expected), made_calls(actual, recorded)
     except InvalidOptionError as error:

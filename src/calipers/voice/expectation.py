@@ -23,11 +23,7 @@ CIRCUMSTANCES = frozenset(ToolCall.__slots__) - {"name", "arguments"}
 
 
 def expected_calls(expect: Any) -> list[ToolCall]:
-    """The expected calls.
-
-    Raises:
-        InvalidOptionError: they are none.
-    """
+    """The expected calls."""
     if are_tool_calls(expect):
         return list(expect)
     if isinstance(expect, ToolCall | Mapping | str):
@@ -40,11 +36,7 @@ def expected_calls(expect: Any) -> list[ToolCall]:
 
 
 def expected_call(call: Any) -> ToolCall:
-    """One expected call.
-
-    Raises:
-        InvalidOptionError: it is none.
-    """
+    """One expected call."""
     if isinstance(call, ToolCall):
         return call
     if isinstance(call, Mapping) and call.keys() & {"name", "tool_name"}:
@@ -67,11 +59,7 @@ def expected_call(call: Any) -> ToolCall:
 
 
 def made_calls(actual: Any, recorded: Sequence[ToolCall] | None = None) -> list[ToolCall]:
-    """The calls that an agent made, from its calls themselves, its answer or its trace; else those that were recorded.
-
-    Raises:
-        InvalidOptionError: nothing tells of calls, which is not the same as telling that there were none.
-    """
+    """The calls that an agent made, from its calls themselves, its answer or its trace; else those that were recorded."""
     found = actual.tool_calls if isinstance(actual, Trace | AgentResponse) else actual
     if not are_tool_calls(found):
         found = recorded

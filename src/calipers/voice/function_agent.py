@@ -97,11 +97,7 @@ async def called(function: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def as_response(answer: Any, *, by: str) -> AgentResponse:
-    """What an agent gave, as a response.
-
-    Raises:
-        TaskContractError: it is none.
-    """
+    """What an agent gave, as a response."""
     if isinstance(answer, AgentResponse):
         if not are_tool_calls(answer.tool_calls):
             raise TaskContractError(

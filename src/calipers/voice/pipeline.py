@@ -212,11 +212,7 @@ async def run(
 async def judged(
     evaluator: Evaluator, expected: list[ToolCall], actual: list[ToolCall], *, by_name: bool
 ) -> EvalResult:
-    """What an evaluator, asked by the names of its parameters or by their order, says of the calls, and how long it took.
-
-    Raises:
-        TaskContractError: it is no judgement.
-    """
+    """What an evaluator, asked by the names of its parameters or by their order, says of the calls, and how long it took."""
     start = perf_counter()
     ask: Any = evaluator.evaluate
     wanted, made = list(expected), list(actual)
@@ -230,11 +226,7 @@ async def judged(
 def _as_result(
     said: Any, evaluator: Evaluator, expected: list[ToolCall], actual: list[ToolCall]
 ) -> EvalResult:
-    """A judgement in our words. A bare score passes from the `threshold` of its evaluator on, or where it is full.
-
-    Raises:
-        TaskContractError: it is no judgement.
-    """
+    """A judgement in our words. A bare score passes from the `threshold` of its evaluator on, or where it is full."""
     if isinstance(said, EvalResult):
         return copy.copy(said)  # an evaluator may give one object for several requests
     value, reason = (said.value, said.reason or "") if isinstance(said, EvaluationReason) else (said, "")
@@ -337,11 +329,7 @@ async def evaluate_calls(
     name: str = "voice",
     **options: Any,
 ) -> Report:
-    """Run spoken cases on the common runner, judged by a voice evaluator; the options are those of `Dataset.evaluate`.
-
-    Raises:
-        InvalidOptionError: an evaluator that is none, or a case without expected calls.
-    """
+    """Run spoken cases on the common runner, judged by a voice evaluator; the options are those of `Dataset.evaluate`."""
     judge = _checked(evaluator)
     by_name = _takes_names(judge)
     listed = [_with_calls(case) for case in cases]
@@ -443,11 +431,7 @@ def _with_calls(case: Case[str, Any, Any]) -> Case[str, Any, Any]:
 
 
 def check_cases(cases: Any) -> list[Case[str, Any, Any]]:
-    """The cases, as a list.
-
-    Raises:
-        InvalidOptionError: they are something else.
-    """
+    """The cases, as a list."""
     if isinstance(cases, Dataset):
         raise InvalidOptionError(
             "cases is a list of cases, got a Dataset: give dataset.cases; evaluator= says how they are judged"
@@ -460,11 +444,7 @@ def check_cases(cases: Any) -> list[Case[str, Any, Any]]:
 
 
 def refuse_name(options: Mapping[str, Any], name: str, *, instead: str) -> None:
-    """Refuse an option that has another name here.
-
-    Raises:
-        InvalidOptionError: it was given.
-    """
+    """Refuse an option that has another name here."""
     if name in options:
         raise InvalidOptionError(f"{name}={options[name]!r:.200} is called {instead} here: pass {instead}=")
 

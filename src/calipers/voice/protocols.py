@@ -84,9 +84,6 @@ def check_part(part: object, protocol: type, noun: str, method: str) -> None:
         protocol: what it should be.
         noun: the word for that in the error.
         method: the method that it needs, with its arguments.
-
-    Raises:
-        InvalidOptionError: it is something else, or a class where an object is needed.
     """
     if isinstance(part, type):
         raise InvalidOptionError(
@@ -109,10 +106,6 @@ def _way_out(part: object, noun: str) -> str:
 
 
 def check_options(part: object, noun: str) -> None:
-    """Check the options of a part that can check them itself (`wrong_options`).
-
-    Raises:
-        InvalidOptionError: it lists all that is wrong.
-    """
+    """Check the options of a part that can check them itself (`wrong_options`)."""
     if wrong := [why for _, why in getattr(part, "wrong_options", tuple)()]:
         raise InvalidOptionError(f"the {noun} {part!r:.200} cannot work: {'; '.join(wrong)}")

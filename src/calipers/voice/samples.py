@@ -23,11 +23,7 @@ Law: TypeAlias = Literal["ulaw", "alaw"]
 
 
 def require_numpy() -> None:
-    """Say what to install where numpy is missing.
-
-    Raises:
-        MissingExtraError: it is not installed.
-    """
+    """Say what to install where numpy is missing."""
     try:
         import numpy as np  # noqa: F401 - only whether it is there
     except ImportError as error:
@@ -66,11 +62,7 @@ def to_frames(samples: "Samples", *, sample_width: int) -> bytes:
 
 
 def as_samples(values: "ArrayLike") -> "Samples":
-    """Numbers a user gave, as an array of frames by channels.
-
-    Raises:
-        InvalidAudioError: what is no number, or not of one or two dimensions.
-    """
+    """Numbers a user gave, as an array of frames by channels."""
     require_numpy()
     import numpy as np
 
@@ -90,11 +82,7 @@ def as_samples(values: "ArrayLike") -> "Samples":
 
 
 def mix(samples: "Samples", channels: int) -> "Samples":
-    """The same with another number of channels: one becomes many by copying, many become one by their mean.
-
-    Raises:
-        InvalidAudioError: many to other many, for which there is no rule.
-    """
+    """The same with another number of channels: one becomes many by copying, many become one by their mean."""
     import numpy as np
 
     have = samples.shape[1]
@@ -111,11 +99,7 @@ def mix(samples: "Samples", channels: int) -> "Samples":
 
 
 def resample(samples: "Samples", rate: float, new_rate: float) -> "Samples":
-    """The same sound at another sample rate, by soxr at its best quality.
-
-    Raises:
-        MissingExtraError: soxr is not installed.
-    """
+    """The same sound at another sample rate, by soxr at its best quality."""
     import numpy as np
 
     if rate == new_rate or not len(samples):

@@ -71,11 +71,7 @@ def is_wav(data: bytes) -> bool:
 
 
 def header(length: int, *, sample_rate: int, channels: int, sample_width: int) -> bytes:
-    """The 44 bytes before `length` bytes of integer frames.
-
-    Raises:
-        InvalidAudioError: more sound than a WAV file can hold.
-    """
+    """The 44 bytes before `length` bytes of integer frames."""
     if length > _UNKNOWN_SIZE - 37:
         raise InvalidAudioError(
             f"{length:,} bytes of sound are more than a WAV file can hold (4 GiB): save parts of it"
@@ -112,11 +108,7 @@ def _plain_layout(data: bytes) -> Layout | None:
 
 
 def read_layout(data: bytes) -> Layout:
-    """Where the sound of a WAV file is, and how it is written.
-
-    Raises:
-        InvalidAudioError: not a WAV file, one without a format or without sound, or of a codec that is not read here.
-    """
+    """Where the sound of a WAV file is, and how it is written."""
     if (plain := _plain_layout(data)) is not None:
         return plain
     if data[:4] == b"RIFX":
@@ -165,11 +157,7 @@ def _chunks(data: bytes) -> Iterator[_Chunk]:
 
 
 def _read_format(chunk: bytes) -> tuple[Codec, int, int, int]:
-    """Codec, frames per second, channels and bytes of a stored sample.
-
-    Raises:
-        InvalidAudioError: a format that cannot be, or of a codec that is not read here.
-    """
+    """Codec, frames per second, channels and bytes of a stored sample."""
     if len(chunk) < 16:
         raise InvalidAudioError(f"the 'fmt ' chunk of the WAV file has {len(chunk)} bytes, and needs 16")
     tag, channels, rate, _, frame, bits = struct.unpack_from("<HHIIHH", chunk)

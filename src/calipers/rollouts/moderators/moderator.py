@@ -110,11 +110,7 @@ def answering(moderator: Any) -> Any:
 
 
 async def scores_of(moderator: Any, texts: Sequence[str]) -> list[float]:
-    """What a moderator says of these texts, in one call.
-
-    Raises:
-        InvalidRolloutError: it does not give one number from 0 to 1 for each.
-    """
+    """What a moderator says of these texts, in one call."""
     if not texts:
         return []
     method = getattr(moderator, "moderate", None) or moderator.score
@@ -122,11 +118,7 @@ async def scores_of(moderator: Any, texts: Sequence[str]) -> list[float]:
 
 
 def read_scores(given: Any, texts: int) -> list[float]:
-    """The scores of so many texts.
-
-    Raises:
-        InvalidRolloutError: these are none, or not so many.
-    """
+    """The scores of so many texts."""
     try:
         scores = [] if isinstance(given, str | bytes) else list(given)
     except TypeError:
@@ -146,11 +138,7 @@ def read_scores(given: Any, texts: int) -> list[float]:
 
 
 def check_texts(texts: Any) -> Sequence[str]:
-    """The same, if it is a list of texts.
-
-    Raises:
-        InvalidRolloutError: it is something else, such as one text.
-    """
+    """The same, if it is a list of texts."""
     if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
         raise InvalidRolloutError(f"a moderator takes a list of texts, got {safe_repr(texts):.200}")
     return texts  # type: ignore[no-any-return]  # just checked

@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 from urllib.parse import unquote_to_bytes
 
 import regex
@@ -17,6 +17,7 @@ import regex
 from calipers.data.argument_checks import check_number, check_share, check_text, check_texts
 from calipers.errors import InvalidOptionError, InvalidRolloutError
 from calipers.models.embeddings import cosine_similarity, embed
+from calipers.rollouts.players import NeedsNoThread
 
 from .moderator import TextModerator
 
@@ -25,7 +26,7 @@ _SECONDS = 1.0
 
 
 @dataclass(frozen=True)
-class KeywordModerator(TextModerator):
+class KeywordModerator(NeedsNoThread, TextModerator):
     r"""Scores a text by the worst of the words and patterns that are in it; 0 if none is.
 
     ```python
@@ -41,9 +42,6 @@ class KeywordModerator(TextModerator):
     _: KW_ONLY
     patterns: Sequence[str] | Mapping[str, float] = field(default=())
     """Regular expressions, likewise; in any case."""
-
-    blocking: ClassVar[bool] = False
-    """It only works with texts, so it needs no thread."""
 
     def __post_init__(self) -> None:
         if not self.words and not self.patterns:
@@ -119,7 +117,7 @@ _MORSE_LETTERS: Final[dict[str, str]] = dict(
 
 
 @dataclass(frozen=True)
-class LeakModerator(TextModerator):
+class LeakModerator(NeedsNoThread, TextModerator):
     """Scores 1 where the secret is in the text, in any form that can be recognised, and 0 elsewhere.
 
     | form | such as, for `open sesame` |
@@ -139,9 +137,6 @@ class LeakModerator(TextModerator):
 
     secret: str = field(repr=False)
     """What must not be told; reports and logs do not show it either."""
-
-    blocking: ClassVar[bool] = False
-    """It only works with texts, so it needs no thread."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.secret, str) or len(_letters(_folded(self.secret))) < _SHORTEST:
@@ -276,7 +271,7 @@ _DECODED: Final[dict[str, Callable[[str], Iterator[str]]]] = {
 
 
 @dataclass(frozen=True)
-class EmbeddingModerator(TextModerator):
+class EmbeddingModerator(NeedsNoThread, TextModerator):
     """Scores a text by its similarity in meaning to the nearest example.
 
     The model (`calipers.models.embeddings`) needs no network and takes well under a millisecond a sentence. It is a rough judge: it
@@ -294,9 +289,6 @@ class EmbeddingModerator(TextModerator):
     """Texts that score low."""
     sharpness: float = 12.0
     """How quickly the score leaves 0.5 as one side comes nearer."""
-
-    blocking: ClassVar[bool] = False
-    """It only works with texts, so it needs no thread."""
 
     def __post_init__(self) -> None:
         for name, texts in (("examples", self.examples), ("harmless", self.harmless)):

@@ -20,7 +20,7 @@ from calipers.voice.parsers import GeminiResponseParser
 from calipers.voice.response import AgentResponse
 
 from .model_agent import ChatAgent, LiveAgent
-from .remote_agent import as_file, as_pcm, check_audio, check_chunk, check_text, paced
+from .remote_agent import paced
 from .socket_session import SocketSession
 
 
@@ -33,25 +33,10 @@ class GeminiAgent(ChatAgent):
 
     _provider = GEMINI
     _usual_parser = GeminiResponseParser
+    _formats = ("mp3", "ogg", "flac")
 
     base_url: str = field(default=GEMINI.home, kw_only=True)
     """Where the server is; at any but Google's own, the key may be missing."""
-
-    async def run(self, audio: Audio) -> AgentResponse:
-        """What the model does about what it hears.
-
-        Raises:
-            AgentError: it gave no answer.
-        """
-        return await self._ask(as_file(check_audio(audio), ("mp3", "ogg", "flac")))
-
-    async def run_text(self, text: str) -> AgentResponse:
-        """What the model does about what it reads.
-
-        Raises:
-            AgentError: it gave no answer.
-        """
-        return await self._ask(check_text(text))
 
     async def _ask(self, content: Sound | str) -> AgentResponse:
         for_sdk = gemini.is_sdk_client(self.client)
@@ -66,6 +51,7 @@ class GeminiLiveAgent(LiveAgent):
 
     _provider = GEMINI_LIVE
     _usual_parser = GeminiResponseParser
+    _sample_rate = LIVE_SAMPLE_RATE
 
     base_url: str = field(default=GEMINI_LIVE.home, kw_only=True)
     """Where the server is; at any but Google's own, the key may be missing."""
@@ -78,36 +64,17 @@ class GeminiLiveAgent(LiveAgent):
     setup: Mapping[str, Any] | None = field(default=None, kw_only=True)
     """Further fields of the setup; they win over ours."""
 
-    async def run(self, audio: Audio) -> AgentResponse:
-        """What the model does about what it hears.
-
-        Raises:
-            AgentError: it gave no answer.
-        """
-        check_chunk(self.chunk_ms)
-        pcm = as_pcm(check_audio(audio), LIVE_SAMPLE_RATE)
-        return await self._converse(self._spoken(pcm), pcm.duration)
-
-    async def run_text(self, text: str) -> AgentResponse:
-        """What the model does about what it reads.
-
-        Raises:
-            AgentError: it gave no answer.
-        """
-        return await self._converse(self._written(check_text(text)), 0.0)
-
-    async def _spoken(self, audio: Audio) -> AsyncIterator[dict[str, Any]]:
+    async def _inputs(self, request: Audio | str) -> AsyncIterator[dict[str, Any]]:
+        if isinstance(request, str):
+            yield gemini.live_text(request)
+            return
         if not self.automatic_detection:
             yield gemini.live_start()
-        async for piece in paced(audio, self.chunk_ms, realtime=self.realtime):
+        async for piece in paced(request, self.chunk_ms, realtime=self.realtime):
             yield gemini.live_sound(piece)
         yield gemini.live_end(automatic_detection=self.automatic_detection)
 
-    @staticmethod
-    async def _written(text: str) -> AsyncIterator[dict[str, Any]]:
-        yield gemini.live_text(text)
-
-    async def _converse(self, inputs: AsyncIterator[dict[str, Any]], spoken_seconds: float) -> AgentResponse:
+    async def _converse(self, request: Audio | str) -> AgentResponse:
         answer = gemini.LiveAnswer()
         first = gemini.live_setup(
             self.model,
@@ -122,11 +89,11 @@ class GeminiLiveAgent(LiveAgent):
         async def send(session: SocketSession) -> None:
             await session.send(first)
             await answer.ready.wait()
-            async for each in inputs:
+            async for each in self._inputs(request):
                 await session.send(each)
 
         url = gemini.live_address(self.base_url)
-        session = self._socket_session(url, spoken_seconds, kept=gemini.without_sound)
+        session = self._socket_session(url, request, kept=gemini.without_sound)
         try:
             return await session.ask(send, answer.is_complete, self._reader())
         except AgentConnectionError as error:

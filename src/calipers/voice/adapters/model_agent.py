@@ -5,6 +5,7 @@ The key is sent in a header of the provider's. At its own address there must be 
 
 import asyncio
 import inspect
+from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from time import perf_counter
@@ -14,10 +15,22 @@ from calipers.errors import AgentConnectionError, AgentReplyError, AgentTimeoutE
 from calipers.models.http_request import Request, as_json, check_address
 from calipers.models.model_request import Provider, Sound, Tools, socket_address
 from calipers.models.request_redaction import shown_address, shown_text
+from calipers.voice.audio import Audio
 from calipers.voice.protocols import ResponseParser
 from calipers.voice.response import AgentResponse
 
-from .remote_agent import Asked, AskedBySDK, RemoteAgent, answer_to, parsed
+from .remote_agent import (
+    Asked,
+    AskedBySDK,
+    RemoteAgent,
+    answer_to,
+    as_file,
+    as_pcm,
+    check_audio,
+    check_chunk,
+    check_text,
+    parsed,
+)
 from .socket_session import SocketSession, check_socket_address
 
 
@@ -50,11 +63,7 @@ class ModelAgent(RemoteAgent):
         return self.parser or self._usual_parser()
 
     def _key(self) -> str | None:
-        """The key, or `None` if there is none and none is needed.
-
-        Raises:
-            InvalidOptionError: there is none, and it is needed.
-        """
+        """The key, or `None` if there is none and none is needed."""
         return self._provider.key(self.api_key, base_url=self.base_url)
 
     def _check_key(self, _name: str, _value: Any) -> None:
@@ -66,6 +75,9 @@ class ModelAgent(RemoteAgent):
 class ChatAgent(ModelAgent):
     """A model that is asked by request."""
 
+    _formats: ClassVar[tuple[str, ...]]
+    """In which sound is sent as it is; any other is sent as WAV."""
+
     options: Mapping[str, Any] | None = field(default=None, kw_only=True)
     """Further fields of the request, such as its temperature; they win over ours."""
     timeout: float | None = field(default=60.0, kw_only=True)
@@ -74,8 +86,27 @@ class ChatAgent(ModelAgent):
     """Your own `httpx.AsyncClient`, `aiohttp.ClientSession` or client of the provider's SDK, which brings its own key and address."""
 
     def _own_checks(self) -> Mapping[str, Callable[[str, Any], object]]:
-        """What the address and the key must be."""
         return {"base_url": _check_http, "api_key": self._check_key}
+
+    async def run(self, audio: Audio) -> AgentResponse:
+        """What the model does about what it hears.
+
+        Raises:
+            AgentError: it gave no answer.
+        """
+        return await self._ask(as_file(check_audio(audio), self._formats))
+
+    async def run_text(self, text: str) -> AgentResponse:
+        """What the model does about what it reads.
+
+        Raises:
+            AgentError: it gave no answer.
+        """
+        return await self._ask(check_text(text))
+
+    @abstractmethod
+    async def _ask(self, content: Sound | str) -> AgentResponse:
+        """What the model answers to a request."""
 
     def _messages(self, content: Sound | str) -> list[dict[str, Any]]:
         """The conversation: the instructions, if there are any, and the request."""
@@ -89,9 +120,6 @@ class ChatAgent(ModelAgent):
             url: where it is sent.
             body: what is sent.
             by_sdk: sends it by a client of the SDK; `None` if there is none.
-
-        Raises:
-            AgentError: it gave no answer.
         """
         start = perf_counter()
         if by_sdk is not None:
@@ -111,6 +139,9 @@ class ChatAgent(ModelAgent):
 class LiveAgent(ModelAgent):
     """A model that hears as one speaks: a session over a WebSocket for each request."""
 
+    _sample_rate: ClassVar[int]
+    """Frames per second that the model hears."""
+
     chunk_ms: int = field(default=100, kw_only=True)
     """The length of the pieces, in milliseconds."""
     realtime: bool = field(default=False, kw_only=True)
@@ -121,21 +152,40 @@ class LiveAgent(ModelAgent):
     """Seconds to open the connection; `None` waits for ever."""
 
     def _own_checks(self) -> Mapping[str, Callable[[str, Any], object]]:
-        """What the address and the key must be."""
         return {"base_url": _check_socket, "api_key": self._check_key}
 
-    def _socket_session(
-        self, url: str, spoken_seconds: float, *, kept: Callable[[Any], Any]
-    ) -> SocketSession:
-        """A session at an address, for sound of this length; `kept` says what to keep of a message."""
+    async def run(self, audio: Audio) -> AgentResponse:
+        """What the model does about what it hears.
+
+        Raises:
+            AgentError: it gave no answer.
+        """
+        check_chunk(self.chunk_ms)
+        return await self._converse(as_pcm(check_audio(audio), self._sample_rate))
+
+    async def run_text(self, text: str) -> AgentResponse:
+        """What the model does about what it reads.
+
+        Raises:
+            AgentError: it gave no answer.
+        """
+        return await self._converse(check_text(text))
+
+    @abstractmethod
+    async def _converse(self, request: Audio | str) -> AgentResponse:
+        """What the model answers to a request."""
+
+    def _socket_session(self, url: str, request: Audio | str, *, kept: Callable[[Any], Any]) -> SocketSession:
+        """A session at an address for a request; `kept` says what to keep of a message."""
         key = self._key()
+        lasts = request.duration if self.realtime and isinstance(request, Audio) else 0.0
         return SocketSession(
             url,
             headers=self._provider.headers(key, self.headers),
             api_key=key,
             open_timeout=self.open_timeout,
             timeout=self.timeout,
-            spoken_seconds=spoken_seconds if self.realtime else 0.0,
+            spoken_seconds=lasts,
             kept=kept,
         )
 
@@ -149,11 +199,7 @@ def _check_socket(name: str, value: Any) -> None:
 
 
 async def ask_sdk(ask: Callable[[], Any], *, seconds: float | None, secrets: list[str]) -> Any:
-    """The answer by a client of an SDK. Its errors become ours where they mean that there is no answer.
-
-    Raises:
-        AgentError: there is none.
-    """
+    """The answer by a client of an SDK. Its errors become ours where they mean that there is no answer."""
     try:
         async with asyncio.timeout(seconds):
             found = ask()

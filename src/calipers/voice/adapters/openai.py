@@ -8,7 +8,7 @@ server decides, and a second of silence is sent after the sound so that it can.
 set up otherwise than asked would measure something else.
 """
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,7 +20,7 @@ from calipers.voice.parsers import OpenAIResponseParser
 from calipers.voice.response import AgentResponse
 
 from .model_agent import ChatAgent, LiveAgent
-from .remote_agent import as_file, as_pcm, check_audio, check_chunk, check_text, paced
+from .remote_agent import paced
 from .socket_session import SocketSession
 
 
@@ -28,30 +28,15 @@ from .socket_session import SocketSession
 class OpenAIAgent(ChatAgent):
     """A model of OpenAI's that hears: `POST /chat/completions` with an `input_audio` part.
 
-    Sound travels as WAV, with one header, or as MP3 if that is what it is.
+    Sound travels as WAV, with one header, or as MP3 if that is what it is. Some of the models refuse requests without sound.
     """
 
     _provider = openai.OPENAI
     _usual_parser = OpenAIResponseParser
+    _formats = ("mp3",)
 
     base_url: str = field(default=openai.OPENAI.home, kw_only=True)
     """Where the server is; at any but OpenAI's own, the key may be missing."""
-
-    async def run(self, audio: Audio) -> AgentResponse:
-        """What the model does about what it hears.
-
-        Raises:
-            AgentError: it gave no answer.
-        """
-        return await self._ask(as_file(check_audio(audio), ("mp3",)))
-
-    async def run_text(self, text: str) -> AgentResponse:
-        """What the model does about what it reads. Some of OpenAI's audio models refuse requests without sound.
-
-        Raises:
-            AgentError: it gave no answer.
-        """
-        return await self._ask(check_text(text))
 
     async def _ask(self, content: Sound | str) -> AgentResponse:
         body = openai.body(self._messages(content), model=self.model, tools=self.tools, options=self.options)
@@ -66,6 +51,7 @@ class OpenAIRealtimeAgent(LiveAgent):
 
     _provider = OPENAI_REALTIME
     _usual_parser = OpenAIResponseParser
+    _sample_rate = SAMPLE_RATE
 
     base_url: str = field(default=OPENAI_REALTIME.home, kw_only=True)
     """Where the server is; at any but OpenAI's own, the key may be missing."""
@@ -76,43 +62,22 @@ class OpenAIRealtimeAgent(LiveAgent):
     session: Mapping[str, Any] | None = field(default=None, kw_only=True)
     """Further fields of the session; they win over ours."""
 
-    async def run(self, audio: Audio) -> AgentResponse:
-        """What the model does about what it hears.
-
-        Raises:
-            AgentError: it gave no answer.
-        """
-        check_chunk(self.chunk_ms)
-        pcm = as_pcm(check_audio(audio), SAMPLE_RATE)
-        if self.turn_detection is not None:
-            pcm += Audio.silence(1.0, sample_rate=SAMPLE_RATE)
-        return await self._converse(
-            self._spoken(pcm), pcm.duration, transcribed=self.transcription is not None
-        )
-
-    async def run_text(self, text: str) -> AgentResponse:
-        """What the model does about what it reads.
-
-        Raises:
-            AgentError: it gave no answer.
-        """
-        return await self._converse(self._written(check_text(text)), 0.0, transcribed=False)
-
-    async def _spoken(self, audio: Audio) -> AsyncIterator[dict[str, Any]]:
-        async for piece in paced(audio, self.chunk_ms, realtime=self.realtime):
-            yield openai_realtime.append_sound(piece)
-        if self.turn_detection is None:
-            for event in openai_realtime.end_sound():
-                yield event
-
-    @staticmethod
-    async def _written(text: str) -> AsyncIterator[dict[str, Any]]:
-        for event in openai_realtime.ask_text(text):
+    async def _events(self, request: Audio | str) -> AsyncIterator[dict[str, Any]]:
+        end: Iterable[dict[str, Any]] = ()
+        if isinstance(request, str):
+            end = openai_realtime.ask_text(request)
+        else:
+            async for piece in paced(request, self.chunk_ms, realtime=self.realtime):
+                yield openai_realtime.append_sound(piece)
+            if self.turn_detection is None:
+                end = openai_realtime.end_sound()
+        for event in end:
             yield event
 
-    async def _converse(
-        self, events: AsyncIterator[dict[str, Any]], spoken_seconds: float, *, transcribed: bool
-    ) -> AgentResponse:
+    async def _converse(self, request: Audio | str) -> AgentResponse:
+        is_spoken = isinstance(request, Audio)
+        if isinstance(request, Audio) and self.turn_detection is not None:
+            request += Audio.silence(1.0, sample_rate=SAMPLE_RATE)
         first = openai_realtime.session_update(
             instructions=self.instructions,
             tools=self.tools,
@@ -123,15 +88,15 @@ class OpenAIRealtimeAgent(LiveAgent):
 
         async def send(session: SocketSession) -> None:
             await session.send(first)
-            async for event in events:
+            async for event in self._events(request):
                 await session.send(event)
 
         url = openai_realtime.session_address(self.base_url, self.model)
-        session = self._socket_session(url, spoken_seconds, kept=openai_realtime.without_sound)
+        session = self._socket_session(url, request, kept=openai_realtime.without_sound)
         answer = openai_realtime.RealtimeAnswer(
             session.address,
             session.secrets,
-            transcribed=transcribed,
+            transcribed=is_spoken and self.transcription is not None,
             detects=self.turn_detection is not None,
         )
         return await session.ask(send, answer.is_complete, self._reader())

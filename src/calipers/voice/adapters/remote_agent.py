@@ -184,11 +184,7 @@ def decoded(data: str | bytes) -> Any:
 
 
 async def answer_to(request: Request, client: Any) -> Any:
-    """What came back over HTTP: its JSON, or its text.
-
-    Raises:
-        AgentError: there is no answer; its class says why.
-    """
+    """What came back over HTTP: its JSON, or its text."""
     try:
         reply = await request.send(client)
     except AgentTimeoutError as error:
@@ -223,11 +219,7 @@ class AskedBySDK(NamedTuple):
 
 
 def parsed(parser: ResponseParser, raw: Any, asked: Asked) -> AgentResponse:
-    """What a parser reads.
-
-    Raises:
-        AgentReplyError: it found no answer; the error has what it did find.
-    """
+    """What a parser reads."""
     response = parser.parse(raw)
     if (said := getattr(response, "no_answer", None)) is not None:
         raise AgentReplyError(shown_text(f"{asked.address}: {said}", asked.secrets), response=response)

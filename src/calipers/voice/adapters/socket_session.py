@@ -95,10 +95,6 @@ class SocketSession:
             is_complete: whether a message is the last of the answer; without it, all until the server closes count.
             parser: reads the answer.
             aggregate: makes one answer of the messages, for the parser.
-
-        Raises:
-            AgentError: there is no answer; `response` has what came of it.
-            InvalidOptionError: the address is not one of a WebSocket.
         """
         try:
             await self._run(send, is_complete)

@@ -217,12 +217,7 @@ class PerturbedSynthesizer:
 
 
 def as_sound(audio: Any) -> Audio:
-    """A sound that can be calculated with.
-
-    Raises:
-        InvalidAudioError: this is no sound, or none that can be read.
-        MissingExtraError: numpy is not installed.
-    """
+    """A sound that can be calculated with."""
     if not isinstance(audio, Audio):
         raise InvalidAudioError(
             f"a perturbation changes an Audio, got {audio!r:.200}: Audio.load reads a file"

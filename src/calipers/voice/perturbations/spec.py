@@ -59,11 +59,7 @@ def from_spec(spec: Any, *, kinds: Mapping[str, type[Perturbation]] = KINDS) -> 
 
 
 def _build(name: Any, options: Any, kinds: Mapping[str, type[Perturbation]]) -> Perturbation:
-    """A perturbation of a kind.
-
-    Raises:
-        InvalidOptionError: a name nobody has, or options that the kind does not take.
-    """
+    """A perturbation of a kind."""
     if name not in kinds:
         hint = did_you_mean(name, kinds)
         first, colon, option = str(name).partition(":")
