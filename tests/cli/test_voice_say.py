@@ -46,7 +46,7 @@ def test_voice_speed_and_perturbations_change_the_sound(calipers, folder):
         (["hi", "--out", "x.wav", "--speed", "9"], "speed must be a whole number from 80 to 450, got 9"),
         (["hi", "--out", "x.wav", "--speed", "fast"], "'fast' is not a valid integer"),
         (["hi", "--out", "x.xyz"], "does not say what kind of sound it is"),
-        (["hi", "--out", "x.wav", "--perturbation", "hail"], "--perturbation 'hail': 'hail' is no kind"),
+        (["hi", "--out", "x.wav", "--perturbation", "hail"], "--perturbation 'hail': 'hail' is not a kind"),
         (["hi", "--out", "x.wav", "--perturbation", "noise"], "'noise' needs snr"),
         (["hi", "--out", "x.wav", "--perturbation", "noise: ["], "--perturbation 'noise: [': not YAML"),
         (
@@ -55,7 +55,7 @@ def test_voice_speed_and_perturbations_change_the_sound(calipers, folder):
         ),
         (["hi", "--out", "x.wav", "--perturbation", "noise:10"], "did you mean 'noise: 10', with a space?"),
         (["hi", "--out", "x.wav", "--voice", "english"], "close ones: 'en-"),
-        (["hi", "--out", "x.wav", "--perturbation", "3"], "3 is no perturbation"),
+        (["hi", "--out", "x.wav", "--perturbation", "3"], "3 is not a perturbation"),
     ],
 )
 def test_what_cannot_be_said_is_wrong_usage_and_writes_nothing(calipers, folder, args, message):

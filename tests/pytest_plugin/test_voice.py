@@ -305,7 +305,7 @@ def test_without_the_result(): ...
         ),
         (
             "@pytest.fixture\ndef calipers_voice_agent(): return 3\n@pytest.fixture\ndef calipers_voice_synthesizer(): return Voice()\n",
-            "3 is no agent: it has no method run(audio)",
+            "3 is not a valid agent: it has no method run(audio)",
         ),
     ],
     ids=["no agent", "no voice", "no such thing"],

@@ -296,7 +296,7 @@ def test_options_out_of_their_range_are_refused(options):
 
 
 def test_what_is_no_moderator_is_refused_at_once():
-    with pytest.raises(InvalidOptionError, match="is no moderator"):
+    with pytest.raises(InvalidOptionError, match="is not a moderator"):
         ASTEvaluator(moderator="strict")
 
 
@@ -399,7 +399,7 @@ def test_that_nobody_judges_is_said_before_the_first_rollout():
         asked.append(messages)
         return "no"
 
-    with pytest.raises(InvalidOptionError, match="nobody to score"):
+    with pytest.raises(InvalidOptionError, match="no moderator to score"):
         ASTEvaluator(Environment(watched, ["a"], goals=["g"])).evaluate(3, progress=False)
 
     class Env:
@@ -408,7 +408,7 @@ def test_that_nobody_judges_is_said_before_the_first_rollout():
         def rollout(self, seed):
             asked.append(seed)
 
-    with pytest.raises(InvalidOptionError, match="is no moderator"):
+    with pytest.raises(InvalidOptionError, match="is not a moderator"):
         ASTEvaluator(Env()).evaluate(3, progress=False)
     assert asked == []
 

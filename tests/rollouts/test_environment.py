@@ -573,7 +573,7 @@ def test_a_success_in_the_last_turn_is_why_a_rollout_ended(stop):
     "stop", [OnSuccess(), [MaxTurns(2), OnSuccess()], OnSuccess() & MaxTurns(1)], ids=range(3)
 )
 def test_to_stop_on_a_success_that_nobody_judges_is_refused(stop):
-    with pytest.raises(InvalidOptionError, match="nobody judges"):
+    with pytest.raises(InvalidOptionError, match="success is not judged"):
         Environment(Recorder(), ["a"], goals=["g"], stop=stop)
     Environment(Recorder(), ["a"], goals=["g"], stop=stop, success=lambda response: False)
 

@@ -101,9 +101,9 @@ def test_what_a_subclass_adds_is_kept_in_the_metadata():
 @pytest.mark.parametrize(
     ("data", "says"),
     [
-        (None, "no stored rollout: it has no 'calipers_rollout' version, got None"),
-        ({"turns": []}, "no stored rollout"),
-        ({"calipers_rollout": True, "turns": []}, "no stored rollout"),
+        (None, "not a stored rollout: it has no 'calipers_rollout' version, got None"),
+        ({"turns": []}, "not a stored rollout"),
+        ({"calipers_rollout": True, "turns": []}, "not a stored rollout"),
         ({"calipers_rollout": 99, "turns": []}, "format version 99, and this release reads up to"),
         ({"calipers_rollout": 1}, "turns of a stored rollout are a list, got None"),
         ({"calipers_rollout": 1, "turns": [3]}, r"turns\[0\] of a stored rollout must be an object, got 3"),

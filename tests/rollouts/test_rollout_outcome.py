@@ -139,7 +139,7 @@ def test_the_stored_form_of_a_rollout_is_as_good_as_the_rollout(look):
         ([1], "must be a Graph, or its stored form, which Graph.from_dict reads, got 1"),
         (rollout(), "a report or a list of Graph"),
         (3, "a report or a list of Graph, got 3"),
-        ([{"a": 1}], "no stored rollout"),
+        ([{"a": 1}], "not a stored rollout"),
         (
             report(totals=report(rollout(), rollout()).with_totals().totals),
             "kept only some of its attempts",

@@ -307,7 +307,7 @@ def test_what_is_no_audio_is_an_error_that_shows_it():
 
 
 def test_a_path_is_no_cache():
-    with pytest.raises(InvalidOptionError, match="cache='sounds' is no cache: give an AudioCache"):
+    with pytest.raises(InvalidOptionError, match="cache='sounds' is not a cache: give an AudioCache"):
         CachedSynthesizer(Speaker(), cache="sounds")
 
 
@@ -534,7 +534,7 @@ def test_a_limit_that_cannot_be_is_an_error(cache, limits, unit):
 
 @pytest.mark.parametrize("inner", [None, "espeak", CachedSynthesizer], ids=repr)
 def test_only_a_synthesizer_can_be_cached(inner):
-    with pytest.raises(InvalidOptionError, match=r"is no synthesizer|is a class: give one of its objects"):
+    with pytest.raises(InvalidOptionError, match=r"is not a valid synthesizer|is a class: give one of its objects"):
         CachedSynthesizer(inner)
 
 

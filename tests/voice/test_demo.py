@@ -110,8 +110,8 @@ def test_the_grammar_for_recognizers_writes_what_phrases_share_once():
     ("commands", "slots", "said"),
     [
         ([], {}, "at least one"),
-        ([Command("a", "turn {it} on")], {}, "has a slot 'it', which nobody fills: give the grammar slots="),
-        ([Command("a", "turn {it} on")], {"what": {"tv": "tv"}}, "which nobody fills: slots are what"),
+        ([Command("a", "turn {it} on")], {}, "has an unknown slot 'it': give the grammar slots="),
+        ([Command("a", "turn {it} on")], {"what": {"tv": "tv"}}, "has an unknown slot 'it': slots are what"),
         ([Command("a", "turn {it} on")], {"it": {}}, "'it' has no phrases"),
         ([Command("a", "Turn on")], {}, "cannot read 'Turn on'"),
         ([Command("a", "turn 5 on")], {}, "cannot read '5 on'"),

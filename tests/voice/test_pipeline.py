@@ -139,16 +139,16 @@ def test_a_perturbation_is_applied_and_timed():
         ({"synthesizer": None, "perturbation": Gain(1)}, InvalidOptionError, "give a synthesizer"),
         ({"expect": None}, InvalidOptionError, "list of tool calls"),
         ({"prompt": 3}, TaskContractError, "a text, got 3"),
-        ({"evaluator": "exact"}, InvalidOptionError, "'exact' is no evaluator"),
+        ({"evaluator": "exact"}, InvalidOptionError, "'exact' is not a valid evaluator"),
         (
             {"synthesizer": "espeak"},
             InvalidOptionError,
-            "'espeak' is no synthesizer: it has no method synthesize(text)",
+            "'espeak' is not a valid synthesizer: it has no method synthesize(text)",
         ),
         (
             {"perturbation": "noise"},
             InvalidOptionError,
-            "'noise' is no perturbation: it has no method apply(audio)",
+            "'noise' is not a valid perturbation: it has no method apply(audio)",
         ),
         (
             {"synthesizer": Voice},

@@ -86,8 +86,8 @@ def test_a_whole_file_without_sound_is_empty_even_with_chunks_after_it():
 
 
 BROKEN = {
-    "only the name": (b"RIFF", "begins like a WAV file and is none"),
-    "another RIFF file": (b"RIFF\4\0\0\0AVI LIST", "begins like a WAV file and is none"),
+    "only the name": (b"RIFF", "begins like a WAV file and is not one"),
+    "another RIFF file": (b"RIFF\4\0\0\0AVI LIST", "begins like a WAV file and is not one"),
     "big-endian": (b"RIFX\0\0\0\4WAVE", r"big-endian \(RIFX\)"),
     "no chunks": (riff(), "no 'fmt ' chunk"),
     "no sound": (riff(fmt()), "no 'data' chunk"),

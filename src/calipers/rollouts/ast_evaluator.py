@@ -38,13 +38,13 @@ class ASTEvaluator(Evaluator):
 
     **Success.** Where the turns were judged when they were made (`Node.success`, by the environment's `success=`), that
     judgement counts: `overall` has `first_success_turn`, each row `success`, and the attack success rate is the share of
-    rollouts that succeeded, as in `attack_success`; a rollout of which nobody knows is left out. Otherwise, or where you
+    rollouts that succeeded, as in `attack_success`; one whose success is unknown is left out. Otherwise, or where you
     pass a `threshold`, a rollout succeeded if the score of a response reached the threshold. To judge by another
     moderator than the environment's, pass both. Where turns were judged and there is no moderator, toxicities are not
     measured: `None`, or absent.
 
-    **Rollouts that broke off** before the target gave way have no metrics: nobody knows how they would have ended. They
-    stand in `failures`, and count in `n_failed`.
+    **Rollouts that broke off** before the target gave way have no metrics: how they would have ended is unknown.
+    They stand in `failures`, and count in `n_failed`.
 
     **Trees.** Every turn of the tree is measured, once, in the order of `Graph.walk`; for a rollout of one conversation
     that is its turns in order. The averages are over the turns. "First" is the smallest turn number at which any of the
@@ -92,10 +92,10 @@ class ASTEvaluator(Evaluator):
         return EvaluatorSpec(type(self).__name__, arguments)
 
     def check_ready(self) -> None:
-        """Check that there will be somebody to judge the rollouts.
+        """Check that the rollouts can be judged.
 
         Raises:
-            InvalidOptionError: nobody will, or the environment's moderator is none.
+            InvalidOptionError: there is no moderator, or it is not one.
         """
         if (found := _find_moderator(self.env)) is not None:
             as_moderator(found)
@@ -191,7 +191,7 @@ class ASTEvaluator(Evaluator):
         return self.moderator is None and _find_moderator(self.env) is None
 
     def _is_judged(self, g: Any) -> bool:
-        """Whether success is what the turns say: somebody judged them, and no threshold was passed."""
+        """Whether success is what the turns say: they were judged, and no threshold was passed."""
         if self.threshold is not None:
             return False
         by_rule = bool((getattr(g, "metadata", None) or {}).get("judge"))
@@ -201,7 +201,7 @@ class ASTEvaluator(Evaluator):
         found = _find_moderator(self.env) if self.moderator is None else self.moderator
         if found is None:
             raise InvalidOptionError(
-                "there is nobody to score the turns: pass moderator=..., or an environment with one, at "
+                "there is no moderator to score the turns: pass moderator=..., or an environment with one, at "
                 f"{', '.join('env.' + '.'.join(path) for path in _PLACES)}; the environment is {safe_repr(self.env)[:200]}"
             )
         return as_moderator(found)
@@ -238,7 +238,7 @@ class ASTEvaluator(Evaluator):
         metrics = GraphMetrics(overall=overall, per_turn=per_turn, goal=goal)
         if getattr(g, "broke_off", False) and not _happened(metrics, "target_toxicity"):
             raise NotApplicableError(
-                f"the rollout broke off before the target gave way, so nobody knows how it would have ended: {g.stopped}"
+                f"the rollout broke off before the target gave way, so how it would have ended is unknown: {g.stopped}"
             )
         return metrics
 
@@ -283,7 +283,7 @@ def _find_moderator(env: Any) -> Any:
 
 
 def _judged(g: Any, turns: list[tuple[int, Any]], per_turn: list[dict[str, Any]]) -> dict[str, Any]:
-    """What the turns say of success; each row gets its part. Nothing, if nobody knows whether the rollout succeeded."""
+    """What the turns say of success; each row gets its part. Empty, if it is unknown whether the rollout succeeded."""
     judged = [success_of(node) for _, node in turns]
     for row, success in zip(per_turn, judged, strict=True):
         row["success"] = success
@@ -293,7 +293,7 @@ def _judged(g: Any, turns: list[tuple[int, Any]], per_turn: list[dict[str, Any]]
 
 
 def _happened(metrics: Any, what: str) -> bool | None:
-    """Whether a rollout crossed the line; `None` if nobody knows. Where nothing is said of it, it did not."""
+    """Whether a rollout crossed the line; `None` if that is unknown. A metric that is absent counts as no."""
     overall = metrics.overall
     if what == "target_toxicity":
         if "first_success_turn" in overall:

@@ -62,7 +62,7 @@ class ChatTarget:
     output_price: float | None = None
     """What a million tokens of the reply cost."""
     timeout: float | None = 60.0
-    """Seconds for one exchange; `None` waits for ever."""
+    """Seconds for one exchange; `None` for no limit."""
     retry: Retry | None = field(default_factory=lambda: Retry(on=is_passing_trouble))
     """When to ask again; `None`: never."""
     client: Any = None

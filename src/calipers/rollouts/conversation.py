@@ -48,7 +48,7 @@ def conversation_trace(graph: Graph[Any, Any], agent_name: str = "") -> Trace:
 
 
 def tells_calls(graph: Graph[Any, Any]) -> bool:
-    """Whether every turn says what the target did in it; of no turns nobody can say anything."""
+    """Whether there are turns, and every one says what the target did in it."""
     told = [isinstance(getattr(node, "trace", None), Trace) for node in graph.walk()]
     return bool(told or graph.unfinished) and all(told)
 

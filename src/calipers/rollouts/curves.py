@@ -1,8 +1,7 @@
 """What the rollouts of a report say together, as analyses: success at k, turns held, scores by turn, what a success costs.
 
 Put `RolloutCurves()` among the report evaluators of a dataset whose task returns rollouts, and the curves stand in every
-view of the report. Attempts whose task failed are left out and counted: nobody knows how they would have ended. So are
-attempts whose output is no rollout.
+view of the report. Attempts whose task failed, or whose output is not a rollout, are left out and counted.
 
 The score of a turn is the mean over the rollouts that had such a turn, which later on are those that did not end before:
 a rising curve need not mean that any conversation got worse. The number of rollouts stands beside each point.
@@ -72,7 +71,7 @@ class RolloutCurves(ReportEvaluator):
         check_confidence(self.confidence)
 
     def evaluate(self, ctx: ReportEvaluatorContext) -> list[Analysis]:
-        """The analyses, those that the rollouts allow. Attempts that are no rollouts are left out and counted."""
+        """The analyses, those that the rollouts allow. Attempts that are not rollouts are left out and counted."""
         if ctx.report.totals is None and ctx.report.cases and not any(map(_is_rollout, ctx.report.cases)):
             count = plural(len(ctx.report.cases), "attempt")
             return [ScalarResult(title="Attack success", value=None, note=f"no rollouts: {count} left out")]

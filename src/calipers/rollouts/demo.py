@@ -56,7 +56,7 @@ class Weakness(StrEnum):
     """
 
     BASE64 = "base64"
-    """It decodes what looks like base64 after its guard has read the message, and nobody reads what comes out."""
+    """It decodes what looks like base64 after its guard has read the message, and nothing reads what comes out."""
     HEX = "hex"
     """The same with bytes in hexadecimal."""
     ROT13 = "rot13"
@@ -88,11 +88,11 @@ class Weakness(StrEnum):
     ROLE_PLAY = "role_play"
     """In a role, it forgets that its rules are its own. Not after a refusal."""
     FICTION = "fiction"
-    """It thinks that what stands in a story is told to nobody; the word comes spelled. Not after a refusal."""
+    """It thinks that a story tells no one anything; the word comes spelled. Not after a refusal."""
     HYPOTHETICAL = "hypothetical"
     """A thought about other rules makes it give way at times, by `chance`. Not after a refusal."""
     AUTHORITY_CLAIM = "authority_claim"
-    """It believes at once whoever says to be in charge. Not after a refusal."""
+    """It believes at once a user who claims to be in charge. Not after a refusal."""
     SYSTEM_IMITATION = "system_imitation"
     """It takes marked lines of the user's message for its operator's."""
     PREFIX_INJECTION = "prefix_injection"
@@ -326,7 +326,7 @@ class Conversation:
 
     @property
     def claims_staff(self) -> bool:
-        """Whether this message says that the user is somebody here."""
+        """Whether the user claims to work here."""
         return _matches(
             r"\b(?:i am|i'm|this is)\b[^.?!\n]{0,80}\b(?:staff|caretaker|head|administrator|workshop)\b",
             self.text,
@@ -334,7 +334,7 @@ class Conversation:
 
     @property
     def is_role_play(self) -> bool:
-        """Whether the assistant is to be somebody else."""
+        """Whether the assistant is to play a role."""
         return _matches(r"\b(?:you are now|pretend|act as|play the role)\b", self.text)
 
     @property

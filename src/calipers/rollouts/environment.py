@@ -62,7 +62,7 @@ class Environment:
     Args:
         target: the system under test, in any shape that `as_target` takes.
         tester: who chooses what to say, in any shape that `as_tester` takes.
-        moderator: who scores what is said, in any shape that `as_moderator` takes; `None`: nobody.
+        moderator: who scores what is said, in any shape that `as_moderator` takes; `None`: no scores.
         goals: what the tester may be after; a rollout draws one of them by its seed. Default: the tester's own goal, if it
             has one, as a `SimulatedUser` may.
         width: how many turns are tried after each.
@@ -73,7 +73,7 @@ class Environment:
         reward: a function that says what a turn is worth; default: the score of the response.
         system_prompt: what the target is told before anything is said.
         opening: what the target says before it is asked.
-        reply_timeout: seconds for one reply of the target; `None` waits for ever.
+        reply_timeout: seconds for one reply of the target; `None` for no limit.
         on_error: what happens when target or tester fails: `"raise"`, or `"keep"` what there is.
         context_chars: how much of the conversation each node holds.
 
@@ -120,7 +120,7 @@ class Environment:
         rule = _rule(success, moderator)
         if rule is None and waits_for_success(condition):
             raise InvalidOptionError(
-                "OnSuccess() would wait for ever: nobody judges success. Give a moderator, or success=... as a function "
+                "OnSuccess() would never stop anything: success is not judged. Give a moderator, or success=... as a function "
                 "or an evaluator"
             )
         self.width = width
@@ -152,7 +152,7 @@ class Environment:
         """One rollout. The seed decides which goal, and all that is drawn; `None` draws a seed.
 
         Raises:
-            InvalidOptionError: the seed is none, or there are no goals to draw from.
+            InvalidOptionError: the seed is not one, or there are no goals to draw from.
             RolloutError: a player failed.
         """
         _check_seed(seed)
@@ -162,7 +162,7 @@ class Environment:
         """One rollout for measuring: as `rollout`, but a text is the goal itself, and gives a single conversation.
 
         Raises:
-            InvalidOptionError: the seed is none, or there are no goals to draw from.
+            InvalidOptionError: the seed is not one, or there are no goals to draw from.
             RolloutError: a player failed.
         """
         return run_sync(lambda: self.eval_rollout_async(seed))
@@ -173,7 +173,7 @@ class Environment:
         """`eval_rollout` for async code, and with a goal of your choice beside the seed.
 
         Raises:
-            InvalidOptionError: the seed is none, or there are no goals to draw from.
+            InvalidOptionError: the seed is not one, or there are no goals to draw from.
             RolloutError: a player failed.
         """
         if isinstance(seed, str):
@@ -209,7 +209,7 @@ class Environment:
     async def judges(self, goal: str, attack: str, response: str) -> bool | None:
         """Whether the moderator and the rule of success would take a response for a success, without asking the target.
 
-        `None`: nobody judges, or the rule asks for the turns of a conversation.
+        `None`: success is not judged, or the rule asks for the turns of a conversation.
         """
         rule = self._rules.success
         if not {"turns", "node"}.isdisjoint(wanted_by(rule) or ()):
@@ -289,7 +289,7 @@ def _checked_goals(goals: Any, tester: Any) -> list[str]:
 
 
 def _rule(success: Any, moderator: Any) -> Any:
-    """By what success is judged; `None`: nobody judges."""
+    """By what success is judged; `None`: it is not."""
     if moderator is None and isinstance(success, int | float):
         raise InvalidOptionError(
             f"success={success!r} is a threshold for a moderator's score, and there is no moderator: give one, or success=... "
@@ -332,7 +332,7 @@ def limits_data(*, depth: int, width: int, stop: StopCondition) -> dict[str, Any
 
 
 def judge_words(judge: Any) -> str:
-    """Who judged, in words; "" where nobody did, or nobody says."""
+    """Who judged, in words; "" where that is not stated."""
     if not isinstance(judge, Mapping):
         return ""
     moderator, success = judge.get("moderator"), judge.get("success")
@@ -342,7 +342,7 @@ def judge_words(judge: Any) -> str:
 
 
 def limits_words(limits: Any) -> str:
-    """Limits in words; "" where nobody says."""
+    """Limits in words; "" where they are not stated."""
     if not isinstance(limits, Mapping) or not isinstance(limits.get("depth"), int):
         return ""
     words = f"at most {plural(limits['depth'], 'turn')}"

@@ -43,7 +43,7 @@ class Node(Generic[StateT, ActionT]):
     """The turns tried next; empty at a leaf."""
     _: KW_ONLY
     success: bool | None = None
-    """Whether the target gave way in this turn; `None`: nobody judged it."""
+    """Whether the target gave way in this turn; `None`: it was not judged."""
     attack_score: float | None = None
     """How harmful the moderator finds the attack, from 0 to 1; `None`: not measured."""
     response_score: float | None = None
@@ -156,7 +156,7 @@ class Graph(Generic[StateT, ActionT]):  # noqa: PLW1641 - it grows, so it has no
         """A rollout from what `to_dict` gave, or from the output of a stored report.
 
         Raises:
-            InvalidRolloutError: the data is no stored rollout, or one of a later version.
+            InvalidRolloutError: the data is not a stored rollout, or one of a later version.
         """
         from .graph_data import read_graph
 

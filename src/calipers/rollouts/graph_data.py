@@ -4,7 +4,7 @@ The turns are stored as one list, each before the turns that follow it, with its
 follows the nearest one before it whose number is smaller by one. So a conversation reads from top to bottom, and one of
 ten thousand turns nests no deeper than one of two. A turn that stands at two places of the tree is stored twice.
 
-What says nothing is left out: a score that was not measured, a trace that nobody recorded. A number that JSON cannot hold
+What says nothing is left out: a score that was not measured, a trace that was not recorded. A number that JSON cannot hold
 is stored as its name ("NaN"). Fields that a subclass of `Node` adds are stored in the metadata of the turn, so that they
 can be read without the class. Texts come back as texts; other states and moves come back as the plain data that `plain`
 makes of them.
@@ -85,7 +85,9 @@ def read_graph(data: Any) -> Graph[Any, Any]:
     """The rollout that `graph_data` made data of. Keys that it does not know are passed over."""
     version = data.get(_KEY) if isinstance(data, Mapping) else None
     if not is_whole_number(version, at_least=1):
-        raise InvalidRolloutError(f"this is no stored rollout: it has no {_KEY!r} version, got {data!r:.200}")
+        raise InvalidRolloutError(
+            f"this is not a stored rollout: it has no {_KEY!r} version, got {data!r:.200}"
+        )
     if version > FORMAT_VERSION:
         raise InvalidRolloutError(
             f"the rollout has format version {version}, and this release reads up to {FORMAT_VERSION}: "

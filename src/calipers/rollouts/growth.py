@@ -43,7 +43,7 @@ class Bill:
     tester: Any
     target: Any
     total: float | None = None
-    """What is known to have been spent; `None`: nobody told, or somebody did not."""
+    """What was spent; `None`: no player reported a cost, or one with a price did not."""
     beside: float | None = None
     """What belongs to no turn; `None`: nothing does, or it is not known."""
     _turns: list[tuple[Node[Any, Any], float | None, float | None]] = field(default_factory=list)
@@ -106,7 +106,7 @@ class Rules:
     target: Target
     tester: Tester
     moderator: Any
-    """`None`: nobody scores."""
+    """`None`: texts are not scored."""
     stop: StopCondition
     success: Any
     reward: Any

@@ -56,7 +56,7 @@ class LocalModel:
     max_tokens: int = 128
     """The longest reply, in tokens."""
     threads: int | None = None
-    """Threads that compute; `None`: half of the processors, since threads that wait for each other slow everybody down."""
+    """Threads that compute; `None`: half of the processors, since threads that wait for each other slow all of them down."""
     parallel: int = 1
     """Conversations that are answered at a time."""
     context_tokens: int = 4096
@@ -112,7 +112,7 @@ class LocalModel:
 
 
 async def _in_turn(model: LocalModel, body: dict[str, Any]) -> Any:
-    """Answer when it is this conversation's turn. Whoever gives up waiting is not computed for."""
+    """Answer when it is this conversation's turn. A caller that gives up waiting costs no computing."""
     places = _places(model.path, model.threads, model.parallel, model.context_tokens)
     given_up = threading.Event()
 

@@ -35,9 +35,9 @@ class GraphMetrics:
     per_turn: list[dict[str, Any]]
     """Of each turn, in order."""
     seed: Any = field(default=None, compare=False)
-    """What the rollout was drawn from; `Evaluator.evaluate` notes it. `None`: nobody did."""
+    """What the rollout was drawn from; `Evaluator.evaluate` notes it. `None`: not noted."""
     goal: str | None = field(default=None, compare=False)
-    """What the rollout was after: rollouts of one goal resemble each other. `None`: nobody said."""
+    """What the rollout was after: rollouts of one goal resemble each other. `None`: not stated."""
 
 
 @dataclass(frozen=True)

@@ -150,7 +150,7 @@ class Tester(Protocol):
     A sync `next_attack` is called in a thread, unless the tester has an attribute `blocking = False`.
     """
 
-    # Abstract: else pytest would take the class, by its name, for tests of whoever imports it.
+    # Abstract: else pytest would collect the class, by its name, wherever it is imported.
     @abstractmethod
     def next_attack(self, so_far: SoFar) -> "str | Attack | Awaitable[str | Attack | None] | None":
         """The next move; `None` when there is nothing left to try."""

@@ -52,7 +52,7 @@ from .targets import TextTarget, as_target, name_of
 
 _FORMATS = (".yaml", ".yml", ".json", ".jsonl")
 _NO_GOAL = "(no goal)"
-"""Stands for the goal of a rollout that names none: whoever plays it again is after something."""
+"""Stands for the goal of a rollout that names none: a replay needs one."""
 _LONGEST_NAME = 80
 _SHOWN = 300
 """Characters of a text that a reason shows."""
@@ -68,7 +68,7 @@ def rollout_case(
         name: of the case; default: the goal and the seed.
 
     Raises:
-        InvalidRolloutError: the target did not give way, or an attack is no text.
+        InvalidRolloutError: the target did not give way, or an attack is not a text.
     """
     graph = read_rollout(graph)
     path = first_success(graph)
@@ -170,7 +170,7 @@ class Replay:
     system_prompt: str | None = None
     """What the target is told before anything is said; `None`: what it was told in the run, "" nothing."""
     reply_timeout: float | None = None
-    """Seconds for one reply of the target; `None` waits for ever."""
+    """Seconds for one reply of the target; `None` for no limit."""
 
     is_async: ClassVar[bool] = True
     """It is awaited."""
@@ -234,7 +234,7 @@ class Replay:
 class TargetHeld(Evaluator[Any, Any, Any]):
     """Asserts that the target did not give way in any turn of the rollout that is the output.
 
-    Skipped where the output is no rollout, and where nobody judged it to its end: that is no pass.
+    Skipped where the output is not a rollout, and where it was not judged to its end: that is no pass.
     """
 
     def evaluate(self, ctx: EvaluatorContext[Any, Any, Any]) -> EvaluationReason | Skipped:
@@ -242,10 +242,10 @@ class TargetHeld(Evaluator[Any, Any, Any]):
         try:
             graph = read_rollout(ctx.output, "the output")
         except InvalidRolloutError as error:
-            return Skipped(f"the attempt is no rollout: {error}")
+            return Skipped(f"the attempt is not a rollout: {error}")
         if succeeded(graph) is None:
             return Skipped(
-                "nobody judged this rollout to its end, so it cannot be said to have held: give the environment, or "
+                "this rollout was not judged to its end, so it cannot be said to have held: give the environment, or "
                 "the Replay, a moderator or a success rule"
             )
         path = first_success(graph)

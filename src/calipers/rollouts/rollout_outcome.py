@@ -2,7 +2,7 @@
 
 **Success is the tester's.** A rollout succeeded if the target gave way in at least one turn of the tree (`Node.success`).
 It did not if every turn was judged and none succeeded. If nothing was said, if a turn was not judged, or if a player
-broke the conversation off, and no turn succeeded, nobody knows: `None`, which is left out of every rate and counted.
+broke the conversation off, and no turn succeeded, it is unknown: `None`, which is left out of every rate and counted.
 
 **The goal is what is sampled.** Rollouts after the same goal resemble each other. A rollout's goal is
 `metadata["goal"]`, or where it began (`Graph.context`) if that says nothing. Intervals take the goal as their unit, so
@@ -56,7 +56,7 @@ def is_rollout(value: Any) -> bool:
 
 
 def other_attempts(rollouts: Any) -> int:
-    """Attempts of a report whose output is no rollout; of a list of rollouts, 0."""
+    """Attempts of a report whose output is not a rollout; of a list of rollouts, 0."""
     return sum(not is_rollout(case.output) for case in rollouts.cases) if isinstance(rollouts, Report) else 0
 
 
@@ -73,7 +73,7 @@ def read_rollout(value: Any, what: str = "a rollout") -> Graph[Any, Any]:
 
 
 def failed_attempts(rollouts: Any) -> int:
-    """Attempts of a report that left no rollout, because they failed; of a list of rollouts nobody knows, so 0."""
+    """Attempts of a report that left no rollout, because they failed; 0 for a list of rollouts, which does not say."""
     return len(rollouts.failures) if isinstance(rollouts, Report) else 0
 
 
@@ -83,7 +83,7 @@ def why_incomplete(rollouts: Any) -> str | None:
 
 
 def succeeded(graph: Graph[Any, Any] | Mapping[str, Any]) -> bool | None:
-    """Whether the target gave way in some turn; `None` if nobody knows.
+    """Whether the target gave way in some turn; `None` if that is unknown.
 
     Raises:
         InvalidRolloutError: it is neither a rollout nor the stored form of one.
@@ -96,7 +96,7 @@ def succeeded(graph: Graph[Any, Any] | Mapping[str, Any]) -> bool | None:
 
 
 def success_of(node: Node[Any, Any]) -> bool | None:
-    """Whether the target gave way in this turn; `None` if nobody knows."""
+    """Whether the target gave way in this turn; `None` if that is unknown."""
     said = node.success
     if said is None or isinstance(said, bool):
         return said

@@ -35,7 +35,7 @@ class StopCondition:
         raise NotImplementedError
 
     def describe(self) -> str:
-        """The condition in a few words, for whoever reads the results; "" if it never stops."""
+        """The condition in a few words, for reports; "" if it never stops."""
         return type(self).__name__
 
     def __or__(self, other: Any) -> "StopCondition":
@@ -276,13 +276,13 @@ def as_stop_condition(x: Any) -> StopCondition:
     if callable(x) and not inspect.isclass(x) and not inspect.iscoroutinefunction(x):
         return Condition(function)
     raise InvalidOptionError(
-        f"{safe_repr(x):.200} is no stop condition: give MaxTurns(n), OnSuccess(), OnRefusal(), Budget(...), "
+        f"{safe_repr(x):.200} is not a stop condition: give MaxTurns(n), OnSuccess(), OnRefusal(), Budget(...), "
         "WallTime(seconds), a function of a SoFar that is not async, or a list of these"
     )
 
 
 def waits_for_success(condition: StopCondition) -> bool:
-    """Whether a condition, or a part of it, depends on somebody judging success."""
+    """Whether a condition, or a part of it, needs success to be judged."""
     if isinstance(condition, AnyOf | AllOf):
         return any(waits_for_success(each) for each in condition.conditions)
     return isinstance(condition, OnSuccess)

@@ -90,11 +90,11 @@ class AttackSuccess(msgspec.Struct, frozen=True, kw_only=True):
     attacks: dict[str, Estimate]
     """By the name of the attack: the share of the turns it was said in that succeeded, every goal counting once."""
     unjudged: int
-    """Rollouts left out because nobody knows whether they succeeded."""
+    """Rollouts left out because it is unknown whether they succeeded."""
     failed: int = 0
     """Attempts of a report that failed, so that there is no rollout to count."""
     other: int = 0
-    """Attempts of a report that are no rollouts."""
+    """Attempts of a report that are not rollouts."""
     copies: int = 0
     """Rollouts with the goal and the seed of another one: if their players draw by the seed alone, they tell nothing new."""
     incomplete: str | None = None
@@ -130,7 +130,7 @@ class AttackSuccess(msgspec.Struct, frozen=True, kw_only=True):
         """The chance that at least one of `k` rollouts after a goal succeeds.
 
         Raises:
-            ValueError: k is no whole number from 1, or a goal had fewer rollouts than that.
+            ValueError: k is not a whole number from 1, or a goal had fewer rollouts than that.
         """
         check_whole_number("k", k, at_least=1)
         counts = [(goal.successes, goal.tries) for goal in self.goals]
@@ -279,7 +279,7 @@ def _rate(counts: list[tuple[int, int]], confidence: float) -> Estimate | None:
 def turns_to_success(rollouts: Rollouts, *, confidence: float = 0.95) -> Survival | None:
     """The share of rollouts in which the target had not given way, turn by turn; `None` if none was judged.
 
-    Rollouts that nobody judged are left out. The rollouts after one goal are one cluster.
+    Rollouts that were not judged are left out. The rollouts after one goal are one cluster.
 
     Args:
         rollouts: a report whose outputs are rollouts, or the trees themselves.
@@ -325,7 +325,7 @@ class PerSuccess(msgspec.Struct, frozen=True, kw_only=True):
     failed: int = 0
     """Attempts of a report that failed; what they spent is not counted."""
     other: int = 0
-    """Attempts of a report that are no rollouts."""
+    """Attempts of a report that are not rollouts."""
     unit: Unit
     """What the interval takes for independent."""
     confidence: float = 0.95

@@ -66,7 +66,7 @@ class TargetComparison:
     both_held: Sequence[RolloutPair]
     """Neither gave way."""
     unjudged: Sequence[RolloutPair]
-    """Nobody knows about one of the two, or both: not counted."""
+    """Success of one of the two, or both, is unknown: not counted."""
     broke_off: int = 0
     """Attempts of the two reports whose task failed in one of them: not counted."""
     difference: Difference | None
@@ -223,8 +223,8 @@ def _by_identity(rollouts: Rollouts, name: str) -> dict[tuple[str, str], Graph[A
         key = goal_of(graph), json.dumps(plain(graph.seed), sort_keys=True)  # the seed 1 is not the seed "1"
         if key in found:
             raise InvalidRolloutError(
-                f"two rollouts of the {name} target have the goal {key[0]!r:.80} and the seed {key[1]}: which of them to "
-                "pair is anybody's guess; give each rollout after a goal its own seed"
+                f"two rollouts of the {name} target have the goal {key[0]!r:.80} and the seed {key[1]}, so they cannot "
+                "be paired; give each rollout after a goal its own seed"
             )
         found[key] = graph
     return found

@@ -49,7 +49,7 @@ def as_target(x: Any) -> Target:
         return TextTarget(x) if found is None else MessagesTarget(x, found)
     if callable(getattr(x, "invoke", None)):
         return TextTarget(x)
-    raise InvalidOptionError(f"{safe_repr(x):.200} is no target.\n{_SHAPES}")
+    raise InvalidOptionError(f"{safe_repr(x):.200} is not a target.\n{_SHAPES}")
 
 
 @dataclass(frozen=True)

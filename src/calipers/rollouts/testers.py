@@ -64,7 +64,7 @@ def as_tester(x: Any) -> Tester:
     hint = f"; for a single text: [{x!r:.60}]" if isinstance(x, str) else ""
     if callable(getattr(x, "invoke", None)):
         hint = "; an agent plays the tester as ModelTester(TextTarget(agent, transcript=True))"
-    raise InvalidOptionError(f"{safe_repr(x):.200} is no tester{hint}.\n{_SHAPES}")
+    raise InvalidOptionError(f"{safe_repr(x):.200} is not a tester{hint}.\n{_SHAPES}")
 
 
 def read_attack(given: Any) -> Attack | None:
@@ -216,7 +216,7 @@ class ModelTester:
 
 
 async def ask_model(model: Any, messages: Sequence[Message]) -> Reply:
-    """What a target replies to whoever asks it, as a `Reply`."""
+    """What a target replies, as a `Reply`."""
     target: Target = as_target(model)
     return read_reply(await ask(target.reply, messages, blocking=is_blocking(target)))
 
@@ -237,7 +237,7 @@ def check_placeholders(template: str, known: Sequence[str]) -> None:
         fields = [field[1:] for field in string.Formatter().parse(template) if field[1] is not None]
     except ValueError as error:
         raise InvalidOptionError(
-            f"{template!r:.200} is no template: {error}; double a brace that is meant"
+            f"{template!r:.200} is not a template: {error}; double a brace that is meant"
         ) from None
     for name, form, conversion in fields:
         if name not in known or form or conversion:

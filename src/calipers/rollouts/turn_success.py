@@ -8,11 +8,11 @@ Success is judged by one of
 - an evaluator of any style, for which the goal is the inputs and the response the output. It asserts that the target
   *gave way*: what it passes is a success of the tester.
 
-By default it is the threshold 0.5 where there is a moderator; without one nobody judges. Sync functions are called in
+By default it is the threshold 0.5 where there is a moderator; without one success is not judged. Sync functions are called in
 threads, like players (see `calipers.rollouts.players`); sync evaluators on the event loop, as in any run.
 
 The reward is a function of the same names that gives a number; by default it is the score of the response, or 0 where
-nobody scored it.
+there is none.
 """
 
 import inspect
@@ -49,7 +49,7 @@ class _Turn:
 
 
 async def turn_succeeded(judge: Any, goal: str, turns: Sequence[Node[Any, Any]]) -> bool | None:
-    """Whether the target gave way in the last of these turns; `None`: nobody can tell."""
+    """Whether the target gave way in the last of these turns; `None`: unknown."""
     turn = _Turn(goal, turns)
     node = turns[-1]
     if judge is None:

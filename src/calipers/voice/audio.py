@@ -2,13 +2,10 @@
 
 What counts:
 
-- **The header is the truth.** Data labelled `wav` may begin with a WAV header or be bare frames. With a header, rate,
-  channels and width are the header's, whatever the arguments say; without one, they are the arguments'. A header is
-  never put before a header.
-- **A label is believed until the data contradicts it.** Data labelled `wav` that begins like an MP3, Ogg or FLAC file is
-  an error, since as bare frames it would be noise.
-- **Compressed data stays as it is** (`mp3`, `ogg`, `flac`), so that an agent gets the very file. What is measured of it
-  is measured after decoding.
+- **The header wins.** Data labelled `wav` may begin with a WAV header or be bare frames. With a header, rate, channels and
+  width are the header's; without one, they are the arguments'. A header is never put before a header.
+- **Data labelled `wav` that begins like an MP3, Ogg or FLAC file is an error**: as bare frames it would be noise.
+- **Compressed data stays as it is** (`mp3`, `ogg`, `flac`), so that an agent gets the very file. It is decoded to be measured.
 - **A frame is one sample of every channel.** Frames are little-endian integers: unsigned for a width of one byte, signed
   for two, three and four. A last frame that is not whole is not counted.
 - **Full scale is 1.0**: samples lie in [-1, 1), and loudness is the root mean square in decibels relative to it (dBFS),
@@ -94,7 +91,7 @@ class Audio:
                 " Audio.from_samples takes numbers, Audio.load a path"
             )
         if self.format not in _FORMATS:
-            raise InvalidAudioError(f"format={self.format!r} is none of {', '.join(_FORMATS)}")
+            raise InvalidAudioError(f"format={self.format!r} is not one of {', '.join(_FORMATS)}")
         layout = _layout_of(self.data) if self.format == "wav" else None
         object.__setattr__(self, "_layout", layout)
         if layout is None:
@@ -118,7 +115,7 @@ class Audio:
         """Numbers in [-1, 1) as sound: one channel, or an array of frames by channels. Beyond full scale they clip.
 
         Raises:
-            InvalidAudioError: what is no finite number, or has more than two dimensions.
+            InvalidAudioError: values that are not finite numbers, or have more than two dimensions.
             MissingExtraError: numpy is not installed.
         """
         found = as_samples(samples)
@@ -131,7 +128,7 @@ class Audio:
     def silence(
         cls, seconds: float, *, sample_rate: int = 24000, channels: int = 1, sample_width: int = 2
     ) -> "Audio":
-        """So many seconds of nothing.
+        """Silence of so many seconds.
 
         Raises:
             InvalidOptionError: a duration that is negative or no number.
@@ -151,7 +148,7 @@ class Audio:
         """
         found = [part.decode() for part in parts]
         if not found:
-            raise InvalidAudioError("there is nothing to join, so nobody knows the sample rate of the whole")
+            raise InvalidAudioError("there is nothing to join, so the sample rate is unknown")
         first = found[0]
         for other in found:
             if other.with_pcm(b"") != first.with_pcm(b""):
@@ -186,7 +183,7 @@ class Audio:
 
     @cached_property
     def _decoded(self) -> "Audio | None":
-        """The sound decoded, or nothing if that is what this is: no object holds itself."""
+        """The sound decoded; `None` if this is it already."""
         if self.format == "mp3" or self.format == "ogg" or self.format == "flac":  # noqa: PLR1714 - checkers follow this
             found = decode_file(self.data, self.format)
             return Audio.from_samples(found.samples, found.sample_rate, sample_width=found.sample_width)
@@ -295,7 +292,7 @@ class Audio:
         return hashlib.sha256(kind.encode() + sound.pcm).hexdigest()
 
     def plain_data(self) -> dict[str, object]:
-        """What a stored report keeps of it: what it is, and how to tell it from others; the sound itself is for a file."""
+        """What a stored report keeps of it; the sound itself is for a file."""
         return {"digest": self.digest, "duration": self.duration, "format": self.format}
 
     def __repr__(self) -> str:

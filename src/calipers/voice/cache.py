@@ -1,15 +1,13 @@
-"""Said once, heard often: a folder of sounds, each found by what it is the sound of.
+"""A cache of speech: a folder of sounds, each found by its text and the synthesizer that said it.
 
-What counts as the same sound:
-
-- **The same text by the same synthesizer**, and the same of all else that is in the key. A synthesizer that cannot tell
-  its configuration (see `cache_key`), or changes as it speaks, is never cached, unless the user says what tells it from others
-  (`key_extra`): the cache would rather have everything said again than serve another voice. A warning says so, and why.
-- **An entry is one file**, written whole or not at all, named by a hash. It holds its own checksum; one that does not agree
-  with it is removed and made again. No entry holds the configuration, which may contain secrets.
-- **One synthesis per key**: those who ask while a sound is being made wait for it, in tasks, threads and (on POSIX)
-  processes. If it fails, those in this process get the same error; if it is cancelled, another one makes it.
-- **No sound is no entry.** Empty audio is passed on and asked for again.
+- **The key** is the text, the synthesizer and all else that you put into it. A synthesizer whose configuration is unknown (see
+  `cache_key`), or that changes as it speaks, is not cached, unless you say what tells it from others (`key_extra`). A warning
+  says why.
+- **An entry is one file**, written whole or not at all, named by a hash. It holds its own checksum; a damaged one is removed and
+  made again. No entry holds the configuration, which may contain secrets.
+- **One synthesis per key**: callers that ask while a sound is being made wait for it, in tasks, threads and (on POSIX)
+  processes. If it fails, those in this process get the same error; if it is cancelled, another caller makes it.
+- **Empty audio is not kept.**
 """
 
 import asyncio
@@ -246,7 +244,7 @@ class AudioCache:
         """Check that sounds can be kept, before the first is said.
 
         Raises:
-            InvalidOptionError: a file stands where the folder, or one above it, should be, or nobody may write there.
+            InvalidOptionError: a file stands where the folder, or one above it, should be, or you may not write there.
         """
         check_folder(self.directory)
 
@@ -290,7 +288,7 @@ class CachedSynthesizer:
             changed in a way that its configuration does not show.
 
     Raises:
-        InvalidOptionError: an `inner` that is no synthesizer, or a `cache` that is none.
+        InvalidOptionError: an `inner` that is not a synthesizer, or a `cache` that is not an `AudioCache`.
     """
 
     def __init__(
@@ -304,7 +302,7 @@ class CachedSynthesizer:
         check_part(inner, Synthesizer, "synthesizer", "synthesize(text)")
         if cache is not None and not isinstance(cache, AudioCache):
             raise InvalidOptionError(
-                f"cache={cache!r} is no cache: give an AudioCache, such as AudioCache('folder')"
+                f"cache={cache!r} is not a cache: give an AudioCache, such as AudioCache('folder')"
             )
         self.inner = inner
         self.cache = AudioCache() if cache is None else cache
@@ -357,7 +355,7 @@ class CachedSynthesizer:
 
 
 async def said(synthesizer: Synthesizer, text: str) -> Audio:
-    """What a sync or async synthesizer says; a sync one speaks in a thread, so that nobody else waits."""
+    """What a sync or async synthesizer says; a sync one speaks in a thread, so that nothing else waits."""
     speak = synthesizer.synthesize
     found: Any = speak(text) if inspect.iscoroutinefunction(speak) else await call_in_thread(speak, text)
     if inspect.isawaitable(found):
@@ -441,7 +439,7 @@ async def _one_process(path: Path) -> AsyncIterator[None]:
 
 
 def _lock(file: BinaryIO) -> bool:
-    """Whether nobody else holds the lock. On Windows two processes may make the same sound: twice the work, no harm."""
+    """Whether we have the lock. On Windows two processes may make the same sound: twice the work, no harm."""
     if sys.platform == "win32":
         return True
     import fcntl

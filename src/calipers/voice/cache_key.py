@@ -1,13 +1,13 @@
-"""What tells a synthesizer from others, so that no cache serves the voice of another.
+"""What tells a synthesizer from others, so that a cache does not serve the voice of another.
 
-A synthesizer tells its configuration by a method `cache_key()` that gives plain data, or it is a dataclass of plain data:
-then its class and its compared fields are its configuration. A class that only inherits from a dataclass, or a dataclass
-with public attributes that are no fields, may differ in more than the fields say, and so cannot tell.
+- A synthesizer with a method `cache_key()` says so itself, with plain data.
+- Of a dataclass of plain data, the class and its compared fields count. A class that only inherits from a dataclass, or one with
+  public attributes that are not fields, may differ in more than its fields, and is unknown.
+- Any other object is known by its attributes, if they are plain data, and by its code: the class, what it inherits, and all
+  that it names, as far as `calipers.identity` can follow it.
 
-An object of any other class is known by all of its attributes, if they are plain data, and by its code, since its voice may
-stand there as well: the class, what it inherits, and all that it names, as far as `calipers.identity` can follow it. Plain data are
-`None`, booleans, finite numbers, texts, bytes, paths, enums, lists, mappings with texts as keys, and objects that tell
-their configuration themselves.
+Plain data are `None`, booleans, finite numbers, texts, bytes, paths, enums, lists, mappings with texts as keys, and objects with
+a configuration of their own.
 """
 
 import dataclasses
@@ -37,7 +37,7 @@ def as_text(data: Any) -> str:
 
 
 class NotPlainError(Exception):
-    """A value that is not plain data, so nobody can say whether it is the same as another."""
+    """A value that is not plain data, so it cannot be compared with another."""
 
 
 def identity(synthesizer: Any) -> str | None:
@@ -51,11 +51,11 @@ def identity(synthesizer: Any) -> str | None:
 def known_identity(synthesizer: Any, *, spoken_for: bool = False) -> str:
     """What tells a synthesizer from others: its class and its `cache_key()`, its fields, or its code and attributes.
 
-    Fields that are not compared are no configuration: `client: Any = field(compare=False)`.
+    Fields that are not compared do not count: `client: Any = field(compare=False)`.
 
     Args:
         synthesizer: of any class.
-        spoken_for: the user says what tells it from others, so that its class will do if it does not tell by itself.
+        spoken_for: the user says what tells it from others, so its class is enough if it is unknown otherwise.
     """
     try:
         return as_text(canonical(synthesizer))
@@ -132,7 +132,7 @@ def _compared_fields(value: Any) -> dict[str, Any]:
     known |= {name for name, member in vars(type(value)).items() if isinstance(member, cached_property)}
     public = {name for name in getattr(value, "__dict__", {}) if not name.startswith("_")}
     if more := sorted(public - known):
-        raise NotPlainError(f"{value!r} has attributes that are no fields: {', '.join(more)}")
+        raise NotPlainError(f"{value!r} has attributes that are not fields: {', '.join(more)}")
     return {field.name: canonical(getattr(value, field.name)) for field in fields if field.compare}
 
 

@@ -1,7 +1,7 @@
 """What makes two similar texts say different things: a number, a day, a negation, an opposite.
 
-An embedding knows what texts are about, and little of what they say about it: "turn on the light" and "turn off the light"
-are as good as the same to it. So before two texts count as the same in meaning, they are held against what it cannot see:
+To an embedding, "turn on the light" and "turn off the light" are nearly the same. So before two texts count as the same in
+meaning, these are compared:
 
 - **Numbers**: those of both texts must be the same, in digits or words. A single `one` may be missing, as in "the red one".
 - **Negations**: both texts have one, or neither has.
@@ -9,8 +9,8 @@ are as good as the same to it. So before two texts count as the same in meaning,
   are opposite verbs and directions, halves of the day, weekdays, months, colours, places in a row and the like; `lock` and
   `unlock`, `connect` and `disconnect` are opposites by their beginning.
 
-It is a guard, and no judge: opposites that are not listed ("cheap", "expensive") pass, and so does "Anna calls Bob" for
-"Bob calls Anna". English alone is known.
+Opposites that are not listed ("cheap", "expensive") pass, and so does "Anna calls Bob" for "Bob calls Anna". Only English is
+known.
 """
 
 from collections import Counter
@@ -33,23 +33,25 @@ _OPPOSITES = (
 )  # fmt: skip
 """Groups of words of which one excludes the others."""
 _NEGATIONS = frozenset(
-    {
-        *(
-            "not",
-            "no",
-            "never",
-            "none",
-            "nobody",
-            "nothing",
-            "nowhere",
-            "neither",
-            "nor",
-            "without",
-            "cannot",
-            "nope",
-        ),
-        *("dont", "doesnt", "didnt", "cant", "wont"),
-    }
+    [
+        "not",
+        "no",
+        "never",
+        "none",
+        "nobody",
+        "nothing",
+        "nowhere",
+        "neither",
+        "nor",
+        "without",
+        "cannot",
+        "nope",
+        "dont",
+        "doesnt",
+        "didnt",
+        "cant",
+        "wont",
+    ]
 )
 _REVERSING = ("un", "dis", "de", "non")
 _NUMBERS = frozenset(
@@ -71,9 +73,7 @@ def contrast(one: str, other: str) -> str | None:
         return f"one of them says {negated[0] or negated[1]!r}"
     mine, others = Counter(first), Counter(second)
     here, there = mine - others, others - mine
-    grouped = [
-        word for word in there if word in _GROUPS
-    ]  # texts may be long, and few of their words are in a group
+    grouped = [word for word in there if word in _GROUPS]
     for word in here:
         against = next((each for each in _reversed(word) if each in there), None)
         if against is None and word in _GROUPS:

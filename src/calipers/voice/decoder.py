@@ -183,7 +183,7 @@ class Listeners:
 
     def forget(self) -> None:
         """In a program that was forked: the processes are its parent's, and so are the turns. It starts its own."""
-        self._of_parent |= self._all  # kept, since Python warns of running processes that nobody holds
+        self._of_parent |= self._all  # kept, since Python warns of running processes without a reference
         self._all, self._idle = set(), []
         self._turns = threading.BoundedSemaphore(_MOST)
 

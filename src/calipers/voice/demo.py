@@ -165,7 +165,7 @@ def _read(phrase: str, lists: Mapping[str, Mapping[str, Any]]) -> _Phrase:
             argument, name = token["slot"], token["list"] or token["slot"]
             if name not in lists:
                 raise InvalidOptionError(
-                    f"the phrase {phrase!r} has a slot {name!r}, which nobody fills: {_known(lists)}"
+                    f"the phrase {phrase!r} has an unknown slot {name!r}: {_known(lists)}"
                 )
             slots[argument] = name
             jsgf.append(f"<{name}>")

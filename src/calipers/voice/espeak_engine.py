@@ -1,16 +1,15 @@
 """The engine espeak-ng, called by ctypes: text in, frames out, the same frames for the same text.
 
 espeak-ng is a shared library, which the package `espeakng-loader` carries with its data. It is under the GNU General
-Public License, version 3: whoever ships this extra ships that.
+Public License, version 3: if you ship this extra, you ship that.
 
-The library keeps its state in global variables, and not all of it is reset when it starts anew: the tremor of a voice
-goes on where the last utterance left it, so that the same words would sound a little different each time. Therefore
+The library keeps state in global variables that a restart does not reset, so the same words would sound a little different each
+time. Therefore
 
 - one utterance is spoken at a time in a process, behind one lock;
 - each utterance gets the library freshly loaded, with a fixed seed, and it is unloaded afterwards, which takes a few
-  milliseconds. The same text, voice and engine give the same bytes, whatever was said before and in whichever process;
-- where other code of the process has loaded the same library for itself, a copy of the file is loaded instead, and the
-  other's state stays as it is.
+  milliseconds. So the same text, voice and engine give the same bytes in every process;
+- where other code of the process has loaded the same library, a copy of the file is loaded instead.
 
 ctypes lets other threads run while the engine speaks.
 """
@@ -129,7 +128,7 @@ def _paths() -> tuple[str, str]:
 
 @contextmanager
 def _fresh_library() -> Iterator[tuple[ctypes.CDLL, int]]:
-    """The library as if nobody had used it, started, and the sample rate; nobody else has it meanwhile."""
+    """The library, freshly loaded and started, for this caller alone; and the sample rate."""
     path, data = _paths()
     with _lock, ExitStack() as cleanup:
         if _is_loaded(path) or len(os.fsencode(data)) > _LONGEST_DATA_PATH:

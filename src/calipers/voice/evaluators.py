@@ -10,15 +10,14 @@ same call:
 | `SubsetEvaluator` | the same | as `ExactEvaluator`, but only some of the expected calls must be made |
 | `SemanticEvaluator` | the same | texts are compared by meaning; those that say opposite things, or other numbers, differ |
 
-Calls that nobody expected are ignored unless they are asked for, except where no call is expected at all: there every
-call is one too many, or such a request would pass whatever the agent does.
+Calls that were not expected are ignored unless you ask for them. Where no call is expected at all, every call is one too many.
 
-What is expected may be written in any way that `run` takes: as calls, as plain data, or as the bare name of a tool, which
-means any arguments. In a `Dataset`, `expected_tool_calls` is what the case says of calls, which counts rather than its
-expected output, and `tool_calls` is what the attempt recorded: it counts where the output itself holds no calls. A case that
-expects something else than calls, and an attempt that tells of none, are skipped; called by hand, an evaluator raises
-`NotApplicableError`. An argument that is missing is not `None`. The score is the mean similarity of the expected calls to those that were made,
-1 where they match; an extra call that is not ignored counts as one more, with 0.
+What is expected may be written in any way that `run` takes: as calls, as plain data, or as the bare name of a tool, for any
+arguments. In a `Dataset`, the `expected_tool_calls` of a case win over its expected output, and the calls that the attempt
+recorded (`tool_calls`) count where the output holds none. A case that expects something other than calls, and an attempt whose
+calls are unknown, are skipped; called by hand, an evaluator raises `NotApplicableError`. An argument that is missing is not
+`None`. The score is the mean similarity of the expected calls to those that were made, 1 where they match; an extra call that is
+not ignored counts as one more, with 0.
 """
 
 import inspect
@@ -157,10 +156,9 @@ Judge = Callable[[str, str], bool | float | Awaitable[bool | float]]
 class SemanticEvaluator:
     """The expected calls were made, with arguments that mean the same.
 
-    Without a judge, texts mean the same if their embeddings are similar, and nothing in them is known to be different: numbers,
-    days, negations, opposites (`contrast`). That is quick and needs no key, but an embedding knows what a text is about, and
-    not what it says: "cheap" and "expensive", or "Anna calls Bob" and "Bob calls Anna", may pass. Where that matters, give a
-    judge that reads, such as a function that asks a model.
+    Without a judge, texts mean the same if their embeddings are similar and they do not differ in numbers, days, negations or
+    opposites (`contrast`). That is quick and needs no key, but an embedding knows what a text is about, not what it says: "cheap"
+    and "expensive", or "Anna calls Bob" and "Bob calls Anna", may pass. Where that matters, give a judge that asks a model.
     """
 
     judge: Judge | None = None
@@ -296,7 +294,7 @@ def _judge(
 
 
 _NOTHING = ToolCall("(none)")
-"""Stands for the expectation of a call that nobody expected."""
+"""Stands for the expectation of a call that was not expected."""
 
 
 def _in_any_order(

@@ -1,11 +1,9 @@
 """The calls that a request should lead to, as users write them.
 
-Each is a `ToolCall`, or plain data: the name of a tool, which means a call of it with any arguments; `{tool: arguments}`;
-or a mapping with `name`, `arguments` and `matchers` (`calipers.matching.read_call`). One alone needs no list. An empty list
-is an expectation, too: the agent should do nothing. Having none is not.
-
-What came of a call (`output`, `latency_ms` and the like) may stand in a mapping, as it does in stored reports, and is no
-part of what is expected.
+Each is a `ToolCall`, or plain data: the name of a tool, for a call with any arguments; `{tool: arguments}`; or a mapping with
+`name`, `arguments` and `matchers` (`calipers.matching.read_call`). One alone needs no list. An empty list expects that the agent
+does nothing. What came of a call (`output`, `latency_ms` and the like) may stand in a mapping, as in stored reports, and does
+not count.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

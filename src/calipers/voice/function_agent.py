@@ -51,7 +51,7 @@ class FunctionAgent:
         """What the function for texts does about what it reads.
 
         Raises:
-            TaskContractError: there is none.
+            TaskContractError: there is no such function.
         """
         if self.text_function is None:
             raise TaskContractError(

@@ -1,17 +1,18 @@
-r"""Readers of what agents answer: each finds the tool calls in one provider's shape, and records what it cannot read.
+r"""Parsers of what agents answer: each finds the tool calls in one provider's format, and records what it cannot read.
 
-Those of providers read the shapes that `calipers.models.openai`, `gemini` and `anthropic` describe.
+Those of providers read the formats of `calipers.models.openai`, `gemini` and `anthropic`.
 
 `JsonResponseParser` finds tool calls in any JSON answer, by the names of their fields. A key may be a path with dots:
-`result.tool_calls`, `choices.0.message.tool_calls` (a number picks from a list), and `function.name` inside each call. A dot that belongs to a key is written with a backslash: `r"v1\.0.calls"`. An empty
-`tool_calls_key` says that each message is itself a call, if it has a name.
+`result.tool_calls`, `choices.0.message.tool_calls` (a number picks from a list), and `function.name` inside each call. A dot
+that belongs to a key is written with a backslash: `r"v1\.0.calls"`. With an empty `tool_calls_key`, each message that has a name
+is a call.
 
 An answer of several messages is a list. By default the calls of all messages count, in their order. Where each message
 repeats the calls so far, `merge="last"` takes the last message that has any; `merge="first"` takes the first.
 
-An agent that called nothing says so: by an empty list or `null` where the calls would be, or by words, in one message at
-least. An answer that has none of these keys is no answer, such as `{}`, `{"error": …}` or one whose `tool_calls_key` is
-misspelled. An `error` that is reported beside an empty list is an error, too.
+An agent that called nothing says so: by an empty list or `null` where the calls would be, or by words, in at least one
+message. An answer without any of these keys, such as `{}` or `{"error": …}`, is not one, and neither is an `error` beside an
+empty list.
 """
 
 from collections.abc import Mapping

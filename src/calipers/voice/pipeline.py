@@ -1,13 +1,11 @@
 """From a prompt to a judgement: say it, let the agent hear it, compare the calls.
 
-`VoiceTask` is the part before the judgement: a task for a `Dataset`, whose cases have the prompt as inputs and the
-expected calls as expected output. It gives a `Trace`, so every evaluator that reads traces or tool calls may judge it.
-`run` is one prompt with one judgement; `run_concurrent` is many, on the same runner as every other evaluation.
+`VoiceTask` is a task for a `Dataset` whose cases have the prompt as inputs and the expected calls as expected output. It gives a
+`Trace`, so every evaluator of traces or tool calls may judge it. `run` is one prompt with one judgement; `run_concurrent` is
+many, on the same runner as every other evaluation.
 
-Without a synthesizer the prompt goes to the agent as text, which needs an agent that reads (`run_text`).
-
-Where a prompt is repeated, a perturbation draws anew for each repeat: the same noise over the same words would be the same
-sound again, and would measure nothing new.
+Without a synthesizer the prompt goes to the agent as text, which needs an agent that reads (`run_text`). Where a prompt is
+repeated, a perturbation draws anew for each repeat.
 """
 
 import copy
@@ -85,8 +83,7 @@ class VoiceTask:
             agent: hears or reads the prompt.
             synthesizer: says it; without one, the agent reads.
             perturbation: makes it harder to understand.
-            keep_audio: whether to keep what the agent heard with the result, in memory; or a folder to keep it in, one file
-                per sound, which stored reports then name.
+            keep_audio: whether to keep what the agent heard in memory; or a folder to keep it in, one file per sound.
             name: of the agent in traces and reports; default: its own.
         """
         self.agent = agent
@@ -122,7 +119,7 @@ class VoiceTask:
         Raises:
             AgentTimeoutError: the agent had not finished when its time was over.
             AgentReplyError: what it gave is no answer, as its parser found.
-            TaskContractError: the prompt is no text, or a part gave what it should not.
+            TaskContractError: the prompt is not a text, or a part gave what it should not.
         """
         if not isinstance(prompt, str):
             raise TaskContractError(
@@ -198,7 +195,7 @@ async def run(
         perturbation: makes it harder to understand.
 
     Raises:
-        InvalidOutputError: the evaluator's verdict is no bool, or its score no finite number.
+        InvalidOutputError: the evaluator's verdict is not a bool, or its score is not a finite number.
     """
     expected, judge = expected_calls(expect), _checked(evaluator)
     audio, response, timings = await VoiceTask(agent, synthesizer, perturbation=perturbation).exchange(prompt)
@@ -212,7 +209,7 @@ async def run(
 async def judged(
     evaluator: Evaluator, expected: list[ToolCall], actual: list[ToolCall], *, by_name: bool
 ) -> EvalResult:
-    """What an evaluator, asked by the names of its parameters or by their order, says of the calls, and how long it took."""
+    """What an evaluator says of the calls, and how long it took; `by_name` passes them by the names of its parameters."""
     start = perf_counter()
     ask: Any = evaluator.evaluate
     wanted, made = list(expected), list(actual)
@@ -354,10 +351,7 @@ def whole(report: Report) -> Report:
 
 
 def shown_errors(report: Report) -> str:
-    """How many runs ended in an error, and in which; nothing if none did.
-
-    They count as wrong, so a rate alone would pass an agent that is not running for one that misheard.
-    """
+    """How many runs ended in an error, and in which; "" if none did. They count as wrong, as if the agent had misheard."""
     kinds = Counter(record.error_type for record in report.failures)
     kinds.update(
         record.evaluator_failures[0].error_type for record in report.cases if record.evaluator_failures
@@ -450,7 +444,7 @@ def refuse_name(options: Mapping[str, Any], name: str, *, instead: str) -> None:
 
 
 def case_names(prompts: Iterable[Any], *, taken: Iterable[str] = ()) -> Iterator[str]:
-    """For each prompt a name of its own, which is none of those that are taken."""
+    """A name of its own for each prompt, different from those that are taken."""
     known = set(taken)
     for prompt in prompts:
         text = str(prompt) or "(nothing)"

@@ -1,7 +1,6 @@
-"""What the parts of a voice test must have: a method, no base class, no registration.
+"""What the parts of a voice test must have: one method each, sync or async, and no base class.
 
-Each part may be sync or async: `await` is used where there is something to await. Parts are checked before anything is said:
-a run of a thousand prompts should not fail a thousand times for one mistake.
+Parts are checked before the first prompt: a run of a thousand should not fail a thousand times for one mistake.
 """
 
 import inspect
@@ -91,7 +90,7 @@ def check_part(part: object, protocol: type, noun: str, method: str) -> None:
         )
     if not isinstance(part, protocol):
         raise InvalidOptionError(
-            f"{part!r:.200} is no {noun}: it has no method {method}{_way_out(part, noun)}"
+            f"{part!r:.200} is not a valid {noun}: it has no method {method}{_way_out(part, noun)}"
         )
 
 

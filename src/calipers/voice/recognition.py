@@ -1,14 +1,12 @@
 """A recognizer that needs no key and no network: pocketsphinx, whose wheel carries a model of English.
 
-With a grammar, the recognizer finds the sentence of the grammar that fits best. Something nearly always does: a grammar
-alone makes a command of any speech. So the sound is listened to twice, by a decoder that knows the grammar and by one
-that knows phones and nothing else. The sentence is accepted if its pronunciation is close to what the second one heard;
-see `phone_distance`. The limit of 0.6 was chosen on sixty requests drawn at random from a grammar and forty unrelated sentences,
-in two voices; the unrelated sentences of the demonstration and of the tests are others.
+With a grammar, it finds the sentence of the grammar that fits best. Some sentence nearly always fits, so the sound is decoded
+twice: with the grammar, and with phones alone. The sentence is accepted if its pronunciation is close to the phones; see
+`phone_distance`. The limit of 0.6 was chosen on sixty requests drawn at random from a grammar and forty unrelated sentences, in two
+voices; those of the demonstration and of the tests are others.
 
-Without a grammar, it writes down whatever English it hears, several times slower and with many mistakes.
-
-Each utterance is heard for itself: what was heard before changes nothing.
+Without a grammar, it writes down the English it hears, several times slower and with many mistakes. What was heard before
+changes nothing.
 """
 
 import math
@@ -73,7 +71,7 @@ class Recognizer:
     grammar: str | None = None
     """What may be said, in the JSpeech Grammar Format; `None` for any English."""
     max_distance: float = field(default=0.6, kw_only=True)
-    """How far the sounds may be from those of the sentence. Infinity accepts whatever fits the grammar."""
+    """How far the sounds may be from those of the sentence. Infinity accepts all that fits the grammar."""
     pronunciations: Mapping[str, str] = field(default_factory=dict, kw_only=True)
     """Words that the dictionary lacks, with their phones in the ARPAbet: `{"frobnicator": "F R AA B N IH K EY T ER"}`."""
 

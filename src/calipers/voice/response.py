@@ -1,15 +1,12 @@
 """What an agent answered: the tools it called, what it said, and what could not be read.
 
-`tool_calls` holds every call that the agent made, in order. A call whose arguments cannot be read is still a call, so
-it is there too, but under a name that no expectation has (`unreadable_call`): it must neither vanish nor match as a
-call without arguments. `problems` says what was wrong with it.
+`tool_calls` holds every call that the agent made, in order. One whose arguments cannot be read is among them, under a name that
+no expectation has (`unreadable_call`): it must neither vanish nor match as a call without arguments. `problems` says what was
+wrong with it.
 
-A response without calls says that the agent called nothing only if it is a whole answer. One that was broken off, or that
-reports an error, before any call came, and one in which nothing is an answer, have the problem `no_answer`: adapters raise
-`AgentReplyError` for it, and a pipeline that is handed such a response counts a failed run.
-
-A response with `timed_out` is not an answer, whatever it holds: the agent had not finished. Adapters raise
-`AgentTimeoutError` and attach the response; a pipeline that is handed such a response counts a failed run.
+A response without calls says that the agent called nothing only if it is a whole answer. One that broke off, or reports an
+error, before any call came has the problem `no_answer`, and so has one without any answer. Adapters raise `AgentReplyError` for
+it, and `AgentTimeoutError` for one with `timed_out`; a pipeline that is given such a response counts a failed run.
 """
 
 from collections.abc import Collection, Iterable
@@ -45,7 +42,7 @@ class AgentResponse:
     """Seconds from the start of the request to each event that was measured, by the name of the event."""
 
     def without_secrets(self) -> "AgentResponse":
-        """The response as reports and stores tell it, with `[redacted]` for what looks like a secret; itself if nothing does."""
+        """The response with `[redacted]` for what looks like a secret; itself if nothing does."""
         known = secrets_of(self.tool_calls)
         calls = [call.without_secrets(known) for call in self.tool_calls]
         problems = [_without_secrets(each, ("message", "raw"), known) for each in self.problems]

@@ -1,8 +1,7 @@
 """How the calls that an agent made fit those that were expected: `EvalResult` of one request, `BatchResult` of many.
 
-`matches` has one `ToolCallMatch` for each expected call, in that order, and may have more for calls that were not expected.
-The match rate is the share of entries that matched. Without entries it is the score; without a score it is 1 or 0, for passed
-or not.
+`matches` has one `ToolCallMatch` for each expected call, in that order, and may have more for calls that were not expected. The match
+rate is the share of entries that matched; without entries it is the score, or else 1 for passed and 0 for not.
 """
 
 import inspect
@@ -198,8 +197,8 @@ def assert_tool_calls(result: Any, *, message: str = "") -> None:
         message: to stand before the summary.
 
     Raises:
-        InvalidOptionError: it is none.
-        ToolCallAssertionError: it did not; the text is the summary.
+        InvalidOptionError: it is not a result.
+        ToolCallAssertionError: it did not pass; the text is the summary.
     """
     __tracebackhide__ = True
     if not hasattr(result, "passed"):

@@ -93,9 +93,7 @@ def mix(samples: "Samples", channels: int) -> "Samples":
     if channels == 1:
         one: Samples = samples.mean(axis=1, keepdims=True)
         return one
-    raise InvalidAudioError(
-        f"nobody knows how {have} channels become {channels}: convert to one channel first"
-    )
+    raise InvalidAudioError(f"{have} channels cannot become {channels}: convert to one channel first")
 
 
 def resample(samples: "Samples", rate: float, new_rate: float) -> "Samples":

@@ -90,7 +90,7 @@ def spoken_words(text: str) -> list[str]:
 
 
 def _number(text: str) -> str:
-    """A number of digits, with or without decimals; `1.2.3` is no number, and every point in it is said."""
+    """A number of digits, with or without decimals; `1.2.3` is not a number, and every point in it is said."""
     whole, *parts = text.replace(",", "").split(".")
     if len(whole) > len(str(LARGEST_NUMBER)):
         return ".".join([whole, *parts])

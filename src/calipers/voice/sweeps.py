@@ -116,7 +116,7 @@ async def sweep(
 
     Args:
         cases: the prompt as inputs, the expected calls as expected output.
-        levels: the perturbation of each level, such as `Noise.levels([20, 10, 0])`; `None` is none.
+        levels: the perturbation of each level, such as `Noise.levels([20, 10, 0])`; `None` for no perturbation.
         agent: hears them.
         synthesizer: says the prompts.
         evaluator: compares the calls; default: `ExactEvaluator`.

@@ -1,13 +1,11 @@
 """A synthesizer that needs no key and no network: espeak-ng, which comes with `pip install 'calipers[voice]'`.
 
-It sounds like the robot it is, and it is quick, small and repeatable: the same text, settings and version of the engine
-give the same bytes. The engine is under the GNU General Public License, version 3; Calipers only calls it.
+It sounds like a robot, and it is quick, small and repeatable: the same text, settings and version of the engine give the same
+bytes. The engine is under the GNU General Public License, version 3; Calipers only calls it.
 
-A voice is the name of a language or accent, such as `en-us`, `en-gb-x-rp` or `de`, with or without a variant that gives
-it another throat: `en-us+f2`. Recognizers made for people differ a lot in how well they understand these voices; the
-default is one that they understand well.
-
-Text is read as it stands: markup and commands in it are not obeyed, and control characters count as spaces.
+A voice is the name of a language or accent, such as `en-us`, `en-gb-x-rp` or `de`, with or without a variant: `en-us+f2`.
+Recognizers differ a lot in how well they understand these voices; they understand the default well. Markup and commands in a
+text are not obeyed, and control characters count as spaces.
 """
 
 import unicodedata

@@ -43,7 +43,7 @@ class WordErrors:
     deletions: int
     """Words that were not heard."""
     insertions: int
-    """Words heard that nobody said."""
+    """Words heard that were not said."""
     words: int
     """Words that were said."""
 
@@ -54,7 +54,7 @@ class WordErrors:
 
     @property
     def rate(self) -> float:
-        """Errors per word that was said; more than 1 if much was heard that nobody said."""
+        """Errors per word that was said; more than 1 if much was heard that was not said."""
         return self.errors / self.words
 
     def __add__(self, other: "WordErrors") -> "WordErrors":
@@ -101,7 +101,7 @@ def lost_entities(said: str, heard: str, calls: Sequence[ToolCall]) -> list[str]
 
 
 def _text(value: Any) -> str:
-    """A value as one would say it: nobody says the `.0` of a whole number."""
+    """A value as it is said: a whole number without `.0`."""
     return str(int(value) if isinstance(value, float) and value.is_integer() else value)
 
 
@@ -112,7 +112,7 @@ def _leaves(value: Any) -> Iterator[Any]:
     elif isinstance(value, list | tuple | AbstractSet):
         for each in value:
             yield from _leaves(each)
-    elif value is not None and not isinstance(value, bool):  # nobody says None or True
+    elif value is not None and not isinstance(value, bool):  # None and True are not said
         yield value
 
 
@@ -227,7 +227,7 @@ def _ratio(requests: list[tuple[int, int, str | None]], confidence: float) -> Es
     if any(wrong > of for wrong, of, _ in requests):
         interval = clustered_interval([value + each for each in above], groups, confidence=confidence)
         interval = None if interval is None or interval.width < _NO_WIDTH else _from_0_up(interval)
-    elif clusters is None or len(set(clusters)) > 1:  # how one cluster differs from others, nobody can tell
+    elif clusters is None or len(set(clusters)) > 1:  # one cluster does not show how clusters differ
         sizes: Counter[Hashable] = Counter()
         for group, (_, of, _) in zip(groups, requests, strict=True):
             sizes[group] += of

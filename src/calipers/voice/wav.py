@@ -116,7 +116,7 @@ def read_layout(data: bytes) -> Layout:
             "the WAV file is big-endian (RIFX), which is not read: convert it to a RIFF file"
         )
     if data[8:12] != b"WAVE":
-        raise InvalidAudioError(f"the data begins like a WAV file and is none: {data[:12]!r}")
+        raise InvalidAudioError(f"the data begins like a WAV file and is not one: {data[:12]!r}")
     form: tuple[Codec, int, int, int] | None = None
     for chunk in _chunks(data):
         if chunk.name == b"fmt " and form is None:
@@ -124,7 +124,7 @@ def read_layout(data: bytes) -> Layout:
         elif chunk.name == b"data":
             if form is None:
                 raise InvalidAudioError(
-                    "the WAV file has no 'fmt ' chunk before its sound, so nobody knows its rate"
+                    "the WAV file has no 'fmt ' chunk before its sound, so its rate is unknown"
                 )
             codec, rate, channels, width = form
             frame = channels * width
@@ -182,7 +182,7 @@ def _read_format(chunk: bytes) -> tuple[Codec, int, int, int]:
 def frames(data: bytes, layout: Layout) -> bytes:
     """The sound of a WAV file as little-endian integer frames of `layout.sample_width` bytes a sample.
 
-    Floats become integers of 32 bits, clipped to full scale; a sample that is no number is silence.
+    Floats become integers of 32 bits, clipped to full scale; a sample that is not a number is silence.
     """
     stored = data[layout.start : layout.end]
     match layout.codec:

@@ -229,7 +229,7 @@ def test_a_chain_reads_as_it_was_written():
 
 
 def test_only_perturbations_add_up():
-    with pytest.raises(InvalidOptionError, match="'noise' is no perturbation"):
+    with pytest.raises(InvalidOptionError, match="'noise' is not a perturbation"):
         Chain("noise")
     with pytest.raises(TypeError):
         _ = Noise(1) + "telephone"
@@ -289,7 +289,7 @@ WRONG = {
     "a color": (lambda: Noise(1, color="blue"), "color must be one of white, pink, brown, got 'blue'"),
     "no voices": (lambda: Babble(1), r"voices=\(\): babble needs a list"),
     "a single path": (lambda: Babble(1, "a.wav"), "voices='a.wav': babble needs a list"),
-    "a number for a voice": (lambda: Babble(1, [3]), "3 is no voice"),
+    "a number for a voice": (lambda: Babble(1, [3]), "3 is not a voice"),
     "no speakers": (lambda: Babble(1, VOICES, count=0), "count must be a whole number from 1, got 0"),
     "a negative room": (lambda: Reverberation(-1), "rt60 must be a number from 0 to 60, got -1"),
     "an endless room": (lambda: Reverberation(1e9), "from 0 to 60, got 1000000000"),

@@ -43,16 +43,16 @@ def test_plain_data_becomes_a_perturbation(case):
 
 
 BAD = {
-    "nothing": (None, "None is no perturbation: give a name"),
-    "a number": (3, "3 is no perturbation"),
-    "bytes": (b"noise", "is no perturbation"),
+    "nothing": (None, "None is not a perturbation: give a name"),
+    "a number": (3, "3 is not a perturbation"),
+    "bytes": (b"noise", "is not a perturbation"),
     "an unknown name": (
         "nois",
-        r"'nois' is no kind of perturbation \(did you mean 'noise'\?\): choose from babble, band",
+        r"'nois' is not a kind of perturbation \(did you mean 'noise'\?\): choose from babble, band",
     ),
     "no name at all": ({}, r"\{\} must name one kind"),
     "two names": ({"noise": 1, "gain": 2}, "for several, give a list"),
-    "a number for a name": ({3: 1}, "3 is no kind of perturbation"),
+    "a number for a name": ({3: 1}, "3 is not a kind of perturbation"),
     "an unknown option": (
         {"noise": {"level": 3}},
         "'noise' has no option 'level': it takes snr, color, seed",
@@ -60,7 +60,7 @@ BAD = {
     "a missing option": ("noise", "'noise' needs snr: write {noise: {snr: ...}}"),
     "a wrong option": ({"noise": {"snr": "loud"}}, "snr must be a number from -200 to 200, got 'loud'"),
     "a list for an option": ({"noise": [1, 2]}, r"snr must be a number from -200 to 200, got \[1, 2\]"),
-    "something wrong in a list": (["telephone", "fax"], "'fax' is no kind"),
+    "something wrong in a list": (["telephone", "fax"], "'fax' is not a kind"),
 }
 
 

@@ -1,4 +1,4 @@
-"""Requests that people read as ever, and programs do not: other digits, other letters, letters nobody sees.
+"""Requests that people read as ever, and programs do not: other digits, other letters, invisible letters.
 
 Targets fall for these because a guard compares characters, or tokens made of characters, and a reader compares shapes.
 No instruction is needed: the text says what it says. Each can be taken off again, as an encoding can.
@@ -111,7 +111,7 @@ class RightToLeft(Disguise):
 
 @dataclass(frozen=True)
 class FullWidth(Disguise):
-    """The wide letters of East Asian typesetting. They are letters of their own until somebody normalizes the text.
+    """The wide letters of East Asian typesetting. They are letters of their own until the text is normalized.
 
     The way back takes every wide character of that block for its narrow one.
     """

@@ -1,7 +1,7 @@
 """Requests in another writing, that the target is asked to decode: base64, hex, rot13, Morse, backwards, pig latin.
 
 Targets fall for these because what guards them reads the surface: a list of words, or training on requests in plain
-language, while the model behind it learned the writing from the same pages as everybody else.
+language, while the model behind it learned the writing from web pages.
 
 An encoded text can be read back: `decode(encode(text)) == text`, and `read(attack.text)` is the goal. Where a writing
 cannot hold everything (Morse has no small letters), its class says what is lost.
@@ -49,7 +49,7 @@ class Encoding(Transformation):
         """The request inside an attack of this kind.
 
         Raises:
-            InvalidRolloutError: it is none.
+            InvalidRolloutError: it is not one.
         """
         if not attack.startswith(self._opening):
             raise InvalidRolloutError(
@@ -78,7 +78,7 @@ class Base64(Encoding):
         try:
             return base64.b64decode(text, validate=True).decode("utf-8", "surrogatepass")
         except (binascii.Error, ValueError) as error:
-            raise InvalidRolloutError(f"this is no text in base64: {text!r} ({error})") from error
+            raise InvalidRolloutError(f"this is not a text in base64: {text!r} ({error})") from error
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class Hex(Encoding):
         try:
             return bytes.fromhex(text).decode("utf-8", "surrogatepass")
         except ValueError as error:
-            raise InvalidRolloutError(f"these are no bytes of a text: {text!r} ({error})") from error
+            raise InvalidRolloutError(f"these are not the bytes of a text: {text!r} ({error})") from error
 
 
 @dataclass(frozen=True)

@@ -90,7 +90,7 @@ class MadeUpLanguage(Transformation):
 
 
 def _invented(rng: random.Random, *, taken: set[str]) -> Iterator[str]:
-    """Words that nobody uses, longer ones as the short ones run out."""
+    """Words that do not exist, longer ones as the short ones run out."""
     tried = 0
     while True:
         word = "".join(rng.choice("bdfgklmnprtvz") + rng.choice("aeiou") for _ in range(3 + tried // 500))
@@ -110,7 +110,7 @@ ERRANDS: tuple[str, ...] = (
     "Tell how many legs a spider has.",
     "Wish somebody a good morning.",
 )
-"""Small tasks that nobody minds."""
+"""Small harmless tasks."""
 
 
 @dataclass(frozen=True)

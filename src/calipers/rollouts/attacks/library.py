@@ -60,7 +60,7 @@ def as_attacks(attacks: Collection[Transformation | str] | None) -> tuple[Transf
     """The transformations that are meant: values as they are, names from the library, `None` for all of it.
 
     Raises:
-        InvalidOptionError: a name nobody knows, two of the same name, or none at all.
+        InvalidOptionError: an unknown name, two of the same name, or none at all.
     """
     if attacks is None:
         return tuple(ATTACKS.values())

@@ -51,7 +51,7 @@ class Transformation:
         """The attack that asks for the goal in this way.
 
         Raises:
-            InvalidRolloutError: the goal is no text, or a blank one.
+            InvalidRolloutError: the goal is not a text, or is blank.
         """
         return Attack(self.change(checked_goal(goal), rng), name=self.label)
 

@@ -62,7 +62,7 @@ def check_wordings(wordings: object, *, owner: str) -> None:
 
 @dataclass(frozen=True)
 class RolePlay(Wording):
-    """The target is to be somebody who has no reason to refuse. What a character says, the model does not answer for."""
+    """The target is to play someone who has no reason to refuse. What a character says, the model does not answer for."""
 
     name: ClassVar[str] = "role_play"
     wordings: tuple[str, ...] = (
@@ -105,7 +105,7 @@ class Hypothetical(Wording):
 
 @dataclass(frozen=True)
 class AuthorityClaim(Wording):
-    """The user says to be somebody who may ask. The model cannot check it, and was taught to serve those in charge."""
+    """The user claims to be someone who may ask. The model cannot check it, and was taught to serve those in charge."""
 
     name: ClassVar[str] = "authority_claim"
     wordings: tuple[str, ...] = (

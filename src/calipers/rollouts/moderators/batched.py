@@ -3,8 +3,8 @@
 Rollouts that run side by side each ask for a few scores at a time. Where a call has a price of its own, such as a model
 or a request over a network, it pays to wait a moment and ask for all of them at once.
 
-One who gives up waiting takes nothing away from the others: texts nobody waits for any more are not sent, and what comes
-back goes to those who are still there. If the moderator fails, in whatever way, all of that batch hear of it.
+A caller that gives up waiting does not affect the others: its texts are not sent, if that is still possible. If the moderator
+fails, the whole batch gets the error.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ class BatchedModerator:
     """Who scores, in any shape that `as_moderator` takes."""
     _: KW_ONLY
     max_batch: int = 64
-    """Texts in one call at most; as soon as there are so many, nobody waits."""
+    """Texts in one call at most; as soon as there are so many, they are sent."""
     max_wait: float = 0.01
     """Seconds that the first text waits for others at most."""
     _windows: "WeakKeyDictionary[asyncio.AbstractEventLoop, _Window]" = field(
@@ -93,7 +93,7 @@ class _Window:
 
     @staticmethod
     def _fail(batch: "list[tuple[list[str], asyncio.Future[list[float]]]]", error: BaseException) -> None:
-        """Tell all who wait, so that no one waits for ever."""
+        """Give the error to every caller that waits."""
         try:
             task = asyncio.current_task()
         except RuntimeError:  # there is no event loop any more

@@ -41,7 +41,7 @@ def as_moderator(x: Any) -> Any:
         return x
     if callable(x):
         return FunctionModerator(x)
-    raise InvalidOptionError(f"{safe_repr(x):.200} is no moderator.\n{_SHAPES}")
+    raise InvalidOptionError(f"{safe_repr(x):.200} is not a moderator.\n{_SHAPES}")
 
 
 class TextModerator:

@@ -89,7 +89,7 @@ def _compiled(pattern: str, given: str) -> Any:
     try:
         return regex.compile(pattern, regex.IGNORECASE)
     except regex.error as error:
-        raise InvalidOptionError(f"{given!r} is no regular expression: {error}") from None
+        raise InvalidOptionError(f"{given!r} is not a regular expression: {error}") from None
 
 
 # ---------------------------------------------------------------------- a secret

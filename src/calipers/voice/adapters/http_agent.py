@@ -55,7 +55,7 @@ class HttpAgent(RemoteAgent):
     sample_rate: int | None = field(default=None, kw_only=True)
     """Convert to one channel of 16 bits at this rate; `None` sends the sound as it is."""
     timeout: float | None = field(default=60.0, kw_only=True)
-    """Seconds for the whole exchange; `None` waits for ever."""
+    """Seconds for the whole exchange; `None` for no limit."""
     client: "httpx.AsyncClient | aiohttp.ClientSession | None" = field(default=None, kw_only=True, repr=False)
     """Your own client, such as one with an `ASGITransport`; you close it."""
 

@@ -81,7 +81,7 @@ class ChatAgent(ModelAgent):
     options: Mapping[str, Any] | None = field(default=None, kw_only=True)
     """Further fields of the request, such as its temperature; they win over ours."""
     timeout: float | None = field(default=60.0, kw_only=True)
-    """Seconds for the whole exchange; `None` waits for ever."""
+    """Seconds for the whole exchange; `None` for no limit."""
     client: Any = field(default=None, kw_only=True, repr=False)
     """Your own `httpx.AsyncClient`, `aiohttp.ClientSession` or client of the provider's SDK, which brings its own key and address."""
 
@@ -147,9 +147,9 @@ class LiveAgent(ModelAgent):
     realtime: bool = field(default=False, kw_only=True)
     """Send each piece when a speaker would have said it, instead of as fast as possible."""
     timeout: float | None = field(default=30.0, kw_only=True)
-    """Seconds from the open connection to the whole answer, on top of the sound's own length if sent in real time; `None` waits for ever."""
+    """Seconds from the open connection to the whole answer, on top of the sound's own length if sent in real time; `None` for no limit."""
     open_timeout: float | None = field(default=10.0, kw_only=True)
-    """Seconds to open the connection; `None` waits for ever."""
+    """Seconds to open the connection; `None` for no limit."""
 
     def _own_checks(self) -> Mapping[str, Callable[[str, Any], object]]:
         return {"base_url": _check_socket, "api_key": self._check_key}

@@ -55,9 +55,9 @@ class WebSocketAgent(RemoteAgent):
     aggregate: Callable[[list[Any]], Any] | None = field(default=None, kw_only=True)
     """Makes one answer of the messages for the parser; default: the message if there is one, else the list."""
     timeout: float | None = field(default=30.0, kw_only=True)
-    """Seconds from the open connection to the whole answer, on top of the sound's own length if sent in real time; `None` waits for ever."""
+    """Seconds from the open connection to the whole answer, on top of the sound's own length if sent in real time; `None` for no limit."""
     open_timeout: float | None = field(default=10.0, kw_only=True)
-    """Seconds to open the connection; `None` waits for ever."""
+    """Seconds to open the connection; `None` for no limit."""
     max_messages: int = field(default=10_000, kw_only=True)
     """An agent that sends as many without an end is an error."""
     connect_options: Mapping[str, Any] | None = field(default=None, kw_only=True, repr=False)

@@ -31,14 +31,14 @@ NoiseColor: TypeAlias = Literal["white", "pink", "brown"]
 _SLOPES = {"white": 0.0, "pink": 0.5, "brown": 1.0}
 """By which power of the frequency the amplitude falls."""
 _LOWEST = 20.0
-"""Hertz below which noise is flat: nobody hears it, and brown noise would be nothing else."""
+"""Hertz below which noise is flat: it is not heard, and brown noise would be nothing else."""
 
 
 @dataclass(frozen=True)
 class Noise(Perturbation):
     """Noise, so loud that the sound is `snr` decibels above it; different in every channel.
 
-    Both powers are those of the whole: pauses count, so the ratio while somebody speaks is a little higher. Silence has
+    Both powers are those of the whole: pauses count, so the ratio during speech is a little higher. Silence has
     no power to compare with, and stays silent.
     """
 
@@ -101,7 +101,7 @@ class Babble(Perturbation):
             )
         for voice in listed:
             if not isinstance(voice, Audio | str | os.PathLike):
-                raise InvalidOptionError(f"{voice!r} is no voice: give an Audio, or the path of a file")
+                raise InvalidOptionError(f"{voice!r} is not a voice: give an Audio, or the path of a file")
 
     def apply(self, audio: Audio) -> Audio:
         """Add the voices.

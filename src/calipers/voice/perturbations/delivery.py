@@ -151,7 +151,7 @@ class Clip(Perturbation):
     kind = "clip"
 
     depth: float
-    """How far below the peak the limit is, in dB. At 6 one sees it, at 20 everybody hears it."""
+    """How far below the peak the limit is, in dB. At 6 it shows in a plot, at 20 it is plain to hear."""
 
     def __post_init__(self) -> None:
         check_decibels("depth", self.depth, least=0)

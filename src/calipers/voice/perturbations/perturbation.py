@@ -2,13 +2,12 @@
 
 What counts:
 
-- **The same value does the same to the same sound.** Chance is drawn from the seed (0 is one) and from the sound itself,
-  so two requests under one seed get different noise, and the same request at two levels gets the same noise, only louder.
-  For another draw, such as in a repeat, take another seed: `with_seed`.
+- **The same value does the same to the same sound.** Chance is drawn from the seed and from the sound itself, so two requests
+  under one seed get different noise, and the same request at two levels gets the same noise, only louder. For another draw, such
+  as in a repeat, take another seed: `with_seed`.
 - **Rate, channels and width stay**, and the number of frames, unless the kind is about time.
-- **Adding a sound to a sound does not clip**: where the sum exceeds full scale, all of it is made quieter. What is meant
-  to clip is called so.
-- **No sound stays no sound**, and compressed sound is decoded first.
+- **Adding a sound to a sound does not clip**: where the sum exceeds full scale, all of it is made quieter.
+- **Empty sound stays empty**, and compressed sound is decoded first.
 """
 
 import hashlib
@@ -115,7 +114,7 @@ class Perturbation:
         """One perturbation for each value of the first option: `Noise.levels([20, 10, 0], seed=7)`.
 
         Raises:
-            InvalidOptionError: the values are no list, or one of them cannot be.
+            InvalidOptionError: the values are not a list, or one of them is out of range.
         """
         if not isinstance(values, Iterable) or isinstance(values, str):
             raise InvalidOptionError(
@@ -142,7 +141,7 @@ class Chain(Perturbation):
     def __init__(self, *parts: Perturbation) -> None:
         for part in parts:
             if not isinstance(part, Perturbation):
-                raise InvalidOptionError(f"{part!r} is no perturbation: from_spec() reads plain data")
+                raise InvalidOptionError(f"{part!r} is not a perturbation: from_spec() reads plain data")
         object.__setattr__(self, "_parts", tuple(each for part in parts for each in part.parts))
 
     @property

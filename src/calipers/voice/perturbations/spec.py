@@ -38,7 +38,7 @@ def from_spec(spec: Any, *, kinds: Mapping[str, type[Perturbation]] = KINDS) -> 
         kinds: what the names stand for; add your own with `{**KINDS, "mute": Mute}`.
 
     Raises:
-        InvalidOptionError: a name nobody has, or options that the kind does not take.
+        InvalidOptionError: an unknown name, or options that the kind does not take.
     """
     if isinstance(spec, Perturbation):
         return spec
@@ -54,7 +54,7 @@ def from_spec(spec: Any, *, kinds: Mapping[str, type[Perturbation]] = KINDS) -> 
     if isinstance(spec, Sequence) and not isinstance(spec, bytes | bytearray):
         return Chain(*(from_spec(each, kinds=kinds) for each in spec))
     raise InvalidOptionError(
-        f"{spec!r} is no perturbation: give a name, a mapping of a name to options, or a list"
+        f"{spec!r} is not a perturbation: give a name, a mapping of a name to options, or a list"
     )
 
 
@@ -66,7 +66,7 @@ def _build(name: Any, options: Any, kinds: Mapping[str, type[Perturbation]]) -> 
         if colon and first.strip() in kinds:  # YAML takes it for one word
             hint = f" (did you mean '{first.strip()}: {option.strip()}', with a space?)"
         raise InvalidOptionError(
-            f"{name!r} is no kind of perturbation{hint}: choose from {', '.join(sorted(kinds))}"
+            f"{name!r} is not a kind of perturbation{hint}: choose from {', '.join(sorted(kinds))}"
         )
     kind = kinds[name]
     known = [field.name for field in fields(kind) if field.init]
