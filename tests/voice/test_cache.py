@@ -534,7 +534,9 @@ def test_a_limit_that_cannot_be_is_an_error(cache, limits, unit):
 
 @pytest.mark.parametrize("inner", [None, "espeak", CachedSynthesizer], ids=repr)
 def test_only_a_synthesizer_can_be_cached(inner):
-    with pytest.raises(InvalidOptionError, match=r"is not a valid synthesizer|is a class: give one of its objects"):
+    with pytest.raises(
+        InvalidOptionError, match=r"is not a valid synthesizer|is a class: give one of its objects"
+    ):
         CachedSynthesizer(inner)
 
 

@@ -39,7 +39,10 @@ URL = "http://localhost:8000/chat"
         (lambda: VoiceTask(OfflineAgent(), EspeakSynthesizer("english")), "espeak-ng has no voice 'english'"),
         (lambda: VoiceTask(OfflineAgent(), keep_audio=3), "keep_audio is True, False or a folder, got 3"),
         (lambda: VoiceTask(OfflineAgent(), keep_audio="/dev/null"), "a file is in the way"),
-        (lambda: PerturbedSynthesizer(Noise(10), EspeakSynthesizer()), "is not a valid synthesizer: it has no method"),
+        (
+            lambda: PerturbedSynthesizer(Noise(10), EspeakSynthesizer()),
+            "is not a valid synthesizer: it has no method",
+        ),
         (lambda: PerturbedSynthesizer(EspeakSynthesizer(), Noise), "is a class: give one of its objects"),
         (lambda: Noise.levels(10), "levels takes a list of values, as in Noise.levels([...]), got 10"),
         (lambda: Noise.levels("10"), "levels takes a list of values"),

@@ -38,10 +38,11 @@ from calipers.stats.number_text import plural
 from .conversation import part_of_attempt
 from .graph import Graph, Node
 from .growth import Growth, Rules, derived_seed, first_place
-from .moderators.moderator import FunctionModerator, answering, as_moderator, scores_of
+from .moderators.moderator import answering, as_moderator, scores_of
+from .players import player_name
 from .simulated_user import ModelUser, SimulatedUser
 from .stop_conditions import StopCondition, as_stop_condition, waits_for_success
-from .targets import TextTarget, as_target, name_of
+from .targets import TextTarget, as_target
 from .testers import as_tester
 from .turn_success import check_reward, check_success, turn_succeeded, wanted_by
 
@@ -189,7 +190,7 @@ class Environment:
         width = width or self.width
         metadata = {"goal": goal, **self._setting(width)}
         graph: Graph[str, str] = Graph(self.opening, [], seed=seed, metadata=metadata)
-        with part_of_attempt(graph, name_of(self.target)):
+        with part_of_attempt(graph, player_name(self.target)):
             return await Growth(self._rules, goal, seed, width, graph).finish()
 
     def goal_of_seed(self, seed: int | str) -> str:
@@ -311,14 +312,13 @@ def judge_data(moderator: Any, success: Any) -> dict[str, Any]:
     """Who judges, as plain data."""
     found: dict[str, Any] = {}
     if moderator is not None:
-        named = moderator.function if isinstance(moderator, FunctionModerator) else moderator
-        found["moderator"] = name_of(named)
+        found["moderator"] = player_name(moderator)
     if isinstance(success, int | float):
         found["success"] = success
     elif success is not None:
         is_function = wanted_by(success) is not None
         found["success"] = (
-            name_of(success) if is_function else as_evaluator(success).get_default_evaluation_name()
+            player_name(success) if is_function else as_evaluator(success).get_default_evaluation_name()
         )
     return found
 

@@ -32,11 +32,6 @@ _NOT_FINITE = {name: float(name) for name in ("NaN", "Infinity", "-Infinity")}
 _NODE_FIELDS = frozenset(field.name for field in dataclasses.fields(Node))
 
 
-def is_graph_data(data: Any) -> bool:
-    """Whether this is a rollout as `graph_data` gives it, of whatever version."""
-    return isinstance(data, Mapping) and _KEY in data
-
-
 def graph_data(graph: Graph[Any, Any]) -> dict[str, Any]:
     """The rollout as plain data."""
     found: dict[str, Any] = {_KEY: FORMAT_VERSION, "context": plain(graph.context)}

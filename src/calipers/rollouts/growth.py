@@ -29,9 +29,20 @@ from calipers.errors import AgentTimeoutError, RolloutError
 from .conversation import with_recorded
 from .graph import Graph, Node
 from .moderators.moderator import scores_of
-from .players import Attack, Message, SoFar, Target, Tester, ask, is_blocking, is_priced, turn_seeded
+from .players import (
+    Attack,
+    Message,
+    SoFar,
+    Target,
+    Tester,
+    ask,
+    is_blocking,
+    is_priced,
+    player_name,
+    turn_seeded,
+)
 from .stop_conditions import OnSuccess, StopCondition, after_turns, ends_on_success
-from .targets import name_of, read_reply
+from .targets import read_reply
 from .testers import read_attack
 from .turn_success import reward_of, turn_succeeded
 
@@ -286,7 +297,7 @@ class Growth:
         if attack is None or attack.stop:
             return attack
         recording = Recording(
-            name_of(rules.target),
+            player_name(rules.target),
             input_text=attack.text,
             records_calls=lambda: tools_reached(rules.target),
         )
@@ -337,7 +348,7 @@ class Growth:
         except TimeoutError as error:
             if not limit.expired():
                 raise
-            raise AgentTimeoutError(f"{name_of(target)} did not reply within {seconds:g} s") from error
+            raise AgentTimeoutError(f"{player_name(target)} did not reply within {seconds:g} s") from error
 
     def _first_words(self) -> list[Message]:
         """What the target has heard and said before the first turn."""

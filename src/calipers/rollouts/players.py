@@ -175,6 +175,32 @@ class NeedsNoThread:
     blocking: ClassVar[bool] = False
 
 
+@dataclass(frozen=True)
+class FunctionPlayer:
+    """Base of players that call a function: it runs in a thread, unless it is async or says otherwise."""
+
+    function: Callable[..., Any]
+
+    @property
+    def blocking(self) -> bool:
+        """Whether the function is called in a thread."""
+        return not is_async(self.function) and is_blocking(self.function)
+
+    @property
+    def name(self) -> str:
+        """What to call it in reports."""
+        return player_name(self.function)
+
+
+def player_name(x: Any) -> str:
+    """What to call a player: the name it gives itself, else that of its function or class."""
+    for attribute in ("name", "__name__"):
+        named = getattr(x, attribute, None)
+        if isinstance(named, str) and named and named != "<lambda>":
+            return named
+    return type(x).__name__
+
+
 def is_priced(player: Any) -> bool:
     """Whether a player says that what it does has a price."""
     return getattr(player, "priced", False) is True

@@ -36,7 +36,7 @@ from calipers.stats.number_text import plural
 
 from .environment import Environment, judge_words
 from .graph import Graph
-from .players import Attack, NeedsNoThread, SoFar
+from .players import Attack, NeedsNoThread, SoFar, player_name
 from .rollout_outcome import (
     Rollouts,
     as_text,
@@ -48,7 +48,7 @@ from .rollout_outcome import (
     succeeded,
 )
 from .stop_conditions import OnSuccess
-from .targets import TextTarget, as_target, name_of
+from .targets import TextTarget, as_target
 
 _FORMATS = (".yaml", ".yml", ".json", ".jsonl")
 _NO_GOAL = "(no goal)"
@@ -178,7 +178,7 @@ class Replay:
     @property
     def name(self) -> str:
         """What to call it in reports: the target's name."""
-        return f"replay against {name_of(as_target(self.target))}"
+        return f"replay against {player_name(as_target(self.target))}"
 
     async def __call__(self, inputs: Mapping[str, Any]) -> Graph[str, str]:
         """The rollout."""

@@ -34,9 +34,9 @@ from calipers.run.task import Task, as_task
 
 from .environment import Environment
 from .graph import Graph
-from .players import Message, is_async
+from .players import Message, is_async, player_name
 from .rollout_outcome import calls_of, cost_of
-from .targets import as_target, name_of
+from .targets import as_target
 from .testers import ScriptedTester
 
 _KEYS = {"goal", "seed"}
@@ -67,7 +67,7 @@ class RolloutTask:
     @property
     def name(self) -> str:
         """What to call it in reports: the target's name."""
-        return name_of(self.environment.target)
+        return player_name(self.environment.target)
 
     async def __call__(self, inputs: Any) -> Graph[str, str]:
         """The rollout."""
@@ -122,7 +122,7 @@ class ScriptedTask:
     @property
     def name(self) -> str:
         """What to call it in reports: the task's name."""
-        return name_of(self.task) if self._plain is None else self._plain.name
+        return player_name(self.task) if self._plain is None else self._plain.name
 
     @property
     def is_async(self) -> bool:

@@ -17,9 +17,9 @@ from calipers.data.argument_checks import check_text, check_whole_number
 from calipers.data.jsonable import safe_repr
 from calipers.errors import InvalidOptionError, InvalidRolloutError
 
-from .players import Attack, Message, NeedsNoThread, SoFar, is_priced
-from .targets import as_target, name_of
-from .testers import ask_model, check_placeholders, other_side
+from .players import Attack, Message, NeedsNoThread, SoFar
+from .targets import as_target
+from .testers import ModelPlayer, ask_model, check_placeholders, other_side
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,11 +112,9 @@ BE: Final = (
 
 
 @dataclass(frozen=True)
-class ModelUser:
+class ModelUser(ModelPlayer):
     """A language model that plays a user: any target, told who to be."""
 
-    model: Any
-    """A target, in any shape that `as_target` takes."""
     _: KW_ONLY
     goal: str | None = None
     """The errand; `None`: the goal of the rollout. A rollout after another goal is refused."""
@@ -133,16 +131,6 @@ class ModelUser:
         check_placeholders(self.instruction, ("persona", "goal", "stop_token"))
         if not isinstance(self.stop_token, str) or not self.stop_token:
             raise InvalidOptionError(f"stop_token must be a text that is not empty, got {self.stop_token!r}")
-
-    @property
-    def name(self) -> str:
-        """What to call it in reports."""
-        return name_of(self.model)
-
-    @property
-    def priced(self) -> bool:
-        """Whether the model says that it has a price."""
-        return is_priced(self.model)
 
     async def next_attack(self, so_far: SoFar) -> Attack:
         """What the model says; the end when it says that it has what it wants."""

@@ -91,8 +91,8 @@ def has_won(so_far: SoFar) -> bool:
 
 
 @dataclass(frozen=True)
-class EachAttack(NeedsNoThread):
-    """Tries every attack once, in order, whatever came of the others. It needs as many turns as there are attacks."""
+class AttackTester(NeedsNoThread):
+    """Base of testers that try attacks of the library, one per turn."""
 
     attacks: Sequence[Transformation | str] | None = None
     """Transformations, or names from `ATTACKS`; `None`: all of `ATTACKS`."""
@@ -101,38 +101,31 @@ class EachAttack(NeedsNoThread):
 
     def __post_init__(self) -> None:
         as_attacks(self.attacks)
+
+    def _made(self, attack: Transformation, so_far: SoFar) -> Attack:
+        made = attack.apply(so_far.goal, so_far.random)
+        return replace(made, rewind=len(so_far.seen)) if self.fresh else made
+
+
+@dataclass(frozen=True)
+class EachAttack(AttackTester):
+    """Tries every attack once, in order, whatever came of the others. It needs as many turns as there are attacks."""
 
     def next_attack(self, so_far: SoFar) -> Attack | None:
         """The attack whose turn it is; `None` when each was tried."""
         attacks = as_attacks(self.attacks)
-        return (
-            made(attacks[so_far.turn - 1], so_far, fresh=self.fresh) if so_far.turn <= len(attacks) else None
-        )
+        return self._made(attacks[so_far.turn - 1], so_far) if so_far.turn <= len(attacks) else None
 
 
 @dataclass(frozen=True)
-class SampledAttack(NeedsNoThread):
+class SampledAttack(AttackTester):
     """Tries attacks that are drawn, none twice. Of many rollouts, each sees others."""
-
-    attacks: Sequence[Transformation | str] | None = None
-    """Transformations, or names from `ATTACKS`; `None`: all of `ATTACKS`."""
-    fresh: bool = True
-    """Whether each begins the conversation anew."""
-
-    def __post_init__(self) -> None:
-        as_attacks(self.attacks)
 
     def next_attack(self, so_far: SoFar) -> Attack | None:
         """One that was not tried yet; `None` when each was."""
         tried = set(names_tried(so_far))
         left = [attack for attack in as_attacks(self.attacks) if attack.label not in tried]
-        return made(so_far.random.choice(left), so_far, fresh=self.fresh) if left else None
-
-
-def made(transformation: Transformation, so_far: SoFar, *, fresh: bool) -> Attack:
-    """The attack by a transformation, in the conversation or at the beginning of a new one."""
-    attack = transformation.apply(so_far.goal, so_far.random)
-    return replace(attack, rewind=len(so_far.seen)) if fresh else attack
+        return self._made(so_far.random.choice(left), so_far) if left else None
 
 
 def names_tried(so_far: SoFar) -> list[str]:
@@ -341,21 +334,13 @@ def _took_back(turn: Node[Any, Any]) -> bool:
 
 
 @dataclass(frozen=True)
-class Adaptive(NeedsNoThread):
+class Adaptive(AttackTester):
     """Draws attacks until one has an effect, then tries that one in a row with each of the others.
 
     The effect of a turn is the moderator's score of the response. Two attacks in a row get past a target that each alone
     only moves. Every choice follows from the turns so far, so it can be resumed, branched and repeated, as any tester can;
     a search of your own needs no more than this one has.
     """
-
-    attacks: Sequence[Transformation | str] | None = None
-    """Transformations, or names from `ATTACKS`; `None`: all of `ATTACKS`."""
-    fresh: bool = True
-    """Whether each begins the conversation anew."""
-
-    def __post_init__(self) -> None:
-        as_attacks(self.attacks)
 
     def next_attack(self, so_far: SoFar) -> Attack | None:
         """The next attack; `None` when there are none left, or after a success."""
@@ -369,7 +354,7 @@ class Adaptive(NeedsNoThread):
         for options in (rows, singles):
             left = [attack for attack in options if attack.label not in tried]
             if left:
-                return made(so_far.random.choice(left), so_far, fresh=self.fresh)
+                return self._made(so_far.random.choice(left), so_far)
         return None
 
 

@@ -21,7 +21,7 @@ from calipers.data.jsonable import safe_repr
 from calipers.data.trace import Trace
 from calipers.errors import InvalidOptionError, InvalidRolloutError
 
-from .players import Message, Reply, Target, is_async, is_blocking
+from .players import FunctionPlayer, Message, Reply, Target, is_async, is_blocking, player_name
 
 _CONVERSATION = frozenset({"messages", "conversation"})
 """Names of parameters that take a conversation."""
@@ -69,7 +69,7 @@ class TextTarget:
     @property
     def name(self) -> str:
         """What to call it in reports."""
-        return name_of(self.task)
+        return player_name(self.task)
 
     def reply(self, messages: Sequence[Message]) -> Any:
         """The task's answer, or what to await it by."""
@@ -81,22 +81,11 @@ class TextTarget:
 
 
 @dataclass(frozen=True)
-class MessagesTarget:
+class MessagesTarget(FunctionPlayer):
     """A target that is a function of the conversation."""
 
-    function: Callable[..., Any]
     parameter: str = "messages"
     """Which of its parameters takes the conversation: `messages` has plain dictionaries, any other `Message` objects."""
-
-    @property
-    def blocking(self) -> bool:
-        """Whether the function is called in a thread: yes, unless it is async or says otherwise."""
-        return not is_async(self.function) and is_blocking(self.function)
-
-    @property
-    def name(self) -> str:
-        """What to call it in reports."""
-        return name_of(self.function)
 
     def reply(self, messages: Sequence[Message]) -> Any:
         """The function's answer, or what to await it by."""
@@ -113,15 +102,6 @@ def as_dicts(messages: Sequence[Message]) -> list[dict[str, str]]:
 def transcript(messages: Sequence[Message]) -> str:
     """A conversation as one text, a message a line."""
     return "\n".join(f"{message.role}: {message.content}" for message in messages)
-
-
-def name_of(x: Any) -> str:
-    """What to call a player: the name it gives itself, else that of its function or class."""
-    for attribute in ("name", "__name__"):
-        named = getattr(x, attribute, None)
-        if isinstance(named, str) and named and named != "<lambda>":
-            return named
-    return type(x).__name__
 
 
 def read_reply(given: Any) -> Reply:

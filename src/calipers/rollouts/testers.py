@@ -12,7 +12,7 @@ A tester keeps no state: `SoFar` tells it all that happened in its branch, and b
 
 import inspect
 import string
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Final, Literal
 
@@ -22,6 +22,7 @@ from calipers.errors import InvalidOptionError, InvalidRolloutError
 
 from .players import (
     Attack,
+    FunctionPlayer,
     Message,
     NeedsNoThread,
     Reply,
@@ -29,11 +30,11 @@ from .players import (
     Target,
     Tester,
     ask,
-    is_async,
     is_blocking,
     is_priced,
+    player_name,
 )
-from .targets import as_target, check_cost, name_of, read_reply, takes_conversation
+from .targets import as_target, check_cost, read_reply, takes_conversation
 
 _SHAPES = """A tester is one of:
   1. an object with next_attack(so_far)
@@ -91,20 +92,8 @@ def read_attack(given: Any) -> Attack | None:
 
 
 @dataclass(frozen=True)
-class FunctionTester:
+class FunctionTester(FunctionPlayer):
     """A tester that is a function of what happened so far."""
-
-    function: Callable[[SoFar], Any]
-
-    @property
-    def blocking(self) -> bool:
-        """Whether the function is called in a thread: yes, unless it is async or says otherwise."""
-        return not is_async(self.function) and is_blocking(self.function)
-
-    @property
-    def name(self) -> str:
-        """What to call it in reports."""
-        return name_of(self.function)
 
     def next_attack(self, so_far: SoFar) -> Any:
         """What the function gives, or what to await it by."""
@@ -173,14 +162,30 @@ INSTRUCTION: Final = (
 
 
 @dataclass(frozen=True)
-class ModelTester:
+class ModelPlayer:
+    """Base of testers that are a language model. It sees the conversation from the other side: the target is the user."""
+
+    model: Any
+    """A target, in any shape that `as_target` takes."""
+
+    @property
+    def name(self) -> str:
+        """What to call it in reports."""
+        return player_name(self.model)
+
+    @property
+    def priced(self) -> bool:
+        """Whether the model says that it has a price."""
+        return is_priced(self.model)
+
+
+@dataclass(frozen=True)
+class ModelTester(ModelPlayer):
     """A language model that plays the tester: any target, told what to achieve.
 
     It sees the conversation from the other side: what the target said is the user's, what it said itself the assistant's.
     """
 
-    model: Any
-    """A target, in any shape that `as_target` takes."""
     _: KW_ONLY
     instruction: str = INSTRUCTION
     """The system message; `{goal}` and `{turn}` are filled in."""
@@ -192,16 +197,6 @@ class ModelTester:
     def __post_init__(self) -> None:
         as_target(self.model)
         check_placeholders(self.instruction, ("goal", "turn"))
-
-    @property
-    def name(self) -> str:
-        """What to call it in reports."""
-        return name_of(self.model)
-
-    @property
-    def priced(self) -> bool:
-        """Whether the model says that it has a price."""
-        return is_priced(self.model)
 
     async def next_attack(self, so_far: SoFar) -> Attack:
         """What the model says."""

@@ -98,7 +98,9 @@ def test_morse_keeps_the_words_and_loses_small_letters():
     ("encoding", "text"), [(Base64(), "no base64!"), (Base64(), "gICA"), (Hex(), "zz"), (Hex(), "ff")]
 )
 def test_what_is_not_of_the_writing_is_an_error(encoding, text):
-    with pytest.raises(InvalidRolloutError, match=r"this is not a text in base64|these are not the bytes of a text"):
+    with pytest.raises(
+        InvalidRolloutError, match=r"this is not a text in base64|these are not the bytes of a text"
+    ):
         encoding.decode(text)
 
 

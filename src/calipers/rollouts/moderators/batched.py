@@ -17,11 +17,11 @@ from calipers.data.argument_checks import check_number, check_whole_number
 from calipers.errors import InvalidRolloutError
 from calipers.process.interrupt import is_interrupt
 
-from .moderator import as_moderator, check_texts, scores_of
+from .moderator import Scorer, as_moderator, check_texts, scores_of
 
 
 @dataclass(eq=False)
-class BatchedModerator:
+class BatchedModerator(Scorer):
     """Gathers texts for a moment, and has another moderator score them in one call."""
 
     moderator: Any
@@ -51,10 +51,6 @@ class BatchedModerator:
                 as_moderator(self.moderator), self.max_batch, self.max_wait
             )
         return await window.scores(list(texts))
-
-    async def score(self, texts: Sequence[str]) -> list[float]:
-        """`moderate`, under its other name."""
-        return await self.moderate(texts)
 
 
 class _Window:

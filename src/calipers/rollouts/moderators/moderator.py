@@ -10,7 +10,7 @@ Sync or async, each. A moderator must give as many numbers from 0 to 1 as it was
 
 import inspect
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -19,7 +19,7 @@ from calipers.data.argument_checks import is_real_number
 from calipers.data.jsonable import safe_repr
 from calipers.errors import InvalidOptionError, InvalidRolloutError
 from calipers.process.loop import run_sync
-from calipers.rollouts.players import ask, is_async, is_blocking
+from calipers.rollouts.players import FunctionPlayer, ask, is_async, is_blocking
 
 _SHAPES = """A moderator is one of:
   1. an object with moderate(texts), which gives a list of numbers
@@ -44,7 +44,19 @@ def as_moderator(x: Any) -> Any:
     raise InvalidOptionError(f"{safe_repr(x):.200} is not a moderator.\n{_SHAPES}")
 
 
-class TextModerator:
+class Scorer:
+    """Base of moderators: `score` is `moderate`, under its other name."""
+
+    def moderate(self, texts: Sequence[str]) -> Any:
+        """One score for each text, in the same order."""
+        raise NotImplementedError
+
+    def score(self, texts: Sequence[str]) -> Any:
+        """`moderate`, under its other name."""
+        return self.moderate(texts)
+
+
+class TextModerator(Scorer):
     """A moderator that scores one text at a time, without waiting: say how in `score_text`."""
 
     def score_text(self, text: str) -> float:
@@ -55,21 +67,10 @@ class TextModerator:
         """One score for each text, in the same order."""
         return [self.score_text(text) for text in check_texts(texts)]
 
-    def score(self, texts: Sequence[str]) -> list[float]:
-        """`moderate`, under its other name."""
-        return self.moderate(texts)
-
 
 @dataclass(frozen=True)
-class FunctionModerator:
+class FunctionModerator(FunctionPlayer, Scorer):
     """A moderator that is a function of one text."""
-
-    function: Callable[[str], Any]
-
-    @property
-    def blocking(self) -> bool:
-        """Whether the function is called in a thread: yes, unless it is async or says otherwise."""
-        return not is_async(self.function) and is_blocking(self.function)
 
     def moderate(self, texts: Sequence[str]) -> Any:
         """One score for each text, in the same order, or what to await them by."""
@@ -77,16 +78,12 @@ class FunctionModerator:
             return self._moderate_async(texts)
         return [self.function(text) for text in check_texts(texts)]
 
-    def score(self, texts: Sequence[str]) -> Any:
-        """`moderate`, under its other name."""
-        return self.moderate(texts)
-
     async def _moderate_async(self, texts: Sequence[str]) -> list[Any]:
         return [await self.function(text) for text in check_texts(texts)]
 
 
 @dataclass(frozen=True)
-class AnsweringModerator:
+class AnsweringModerator(Scorer):
     """Any moderator, for code that is not async and wants the scores at once: `moderate([text])[0]`.
 
     What waits is waited for, so this holds up an event loop that it is called on.
@@ -98,10 +95,6 @@ class AnsweringModerator:
     def moderate(self, texts: Sequence[str]) -> list[float]:
         """One score for each text, in the same order."""
         return run_sync(lambda: scores_of(self.moderator, check_texts(texts)))
-
-    def score(self, texts: Sequence[str]) -> list[float]:
-        """`moderate`, under its other name."""
-        return self.moderate(texts)
 
 
 def answering(moderator: Any) -> Any:

@@ -95,7 +95,7 @@ class HttpAgent(RemoteAgent):
         start = perf_counter()
         request = Request(self.url, self.method, self.headers, *content, self.timeout)
         raw = await answer_to(request, self.client)
-        response = parsed(self.parser or _PARSER, raw, request)
+        response = parsed(self.parser or _PARSER, raw, address=request.address, secrets=request.secrets)
         response.timings.setdefault("done", perf_counter() - start)
         return response
 

@@ -20,8 +20,6 @@ from calipers.voice.protocols import ResponseParser
 from calipers.voice.response import AgentResponse
 
 from .remote_agent import (
-    Asked,
-    AskedBySDK,
     RemoteAgent,
     answer_to,
     as_file,
@@ -123,14 +121,15 @@ class ChatAgent(ModelAgent):
         """
         start = perf_counter()
         if by_sdk is not None:
-            asked: Asked = AskedBySDK(shown_address(url), [self.api_key] if self.api_key else [])
-            raw = await ask_sdk(by_sdk, seconds=self.timeout, secrets=asked.secrets)
+            address, secrets = shown_address(url), [self.api_key] if self.api_key else []
+            raw = await ask_sdk(by_sdk, seconds=self.timeout, secrets=secrets)
         else:
             key = self._key()
             headers = self._provider.headers(key, self.headers)
-            asked = request = Request(url, "POST", headers, as_json(body), timeout=self.timeout, api_key=key)
+            request = Request(url, "POST", headers, as_json(body), timeout=self.timeout, api_key=key)
+            address, secrets = request.address, request.secrets
             raw = await answer_to(request, self.client)
-        response = parsed(self._reader(), raw, asked)
+        response = parsed(self._reader(), raw, address=address, secrets=secrets)
         response.timings.setdefault("done", perf_counter() - start)
         return response
 

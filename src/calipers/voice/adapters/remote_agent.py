@@ -6,9 +6,9 @@ file: every wrong option is reported at once, before anything runs. `run` alone 
 
 import asyncio
 import dataclasses
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 import msgspec
 
@@ -197,30 +197,9 @@ async def answer_to(request: Request, client: Any) -> Any:
     return reply.text if isinstance(found, bytes) else found
 
 
-class Asked(Protocol):
-    """Who was asked."""
-
-    @property
-    def address(self) -> str:
-        """Where, as messages may show it."""
-        ...
-
-    @property
-    def secrets(self) -> list[str]:
-        """What no message may show."""
-        ...
-
-
-class AskedBySDK(NamedTuple):
-    """Who was asked, by the client of an SDK."""
-
-    address: str
-    secrets: list[str]
-
-
-def parsed(parser: ResponseParser, raw: Any, asked: Asked) -> AgentResponse:
+def parsed(parser: ResponseParser, raw: Any, *, address: str, secrets: Sequence[str]) -> AgentResponse:
     """What a parser reads."""
     response = parser.parse(raw)
     if (said := getattr(response, "no_answer", None)) is not None:
-        raise AgentReplyError(shown_text(f"{asked.address}: {said}", asked.secrets), response=response)
+        raise AgentReplyError(shown_text(f"{address}: {said}", secrets), response=response)
     return response

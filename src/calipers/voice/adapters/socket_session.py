@@ -98,7 +98,8 @@ class SocketSession:
         """
         try:
             await self._run(send, is_complete)
-            found = parsed(parser, aggregate(self.messages), self)
+            raw = aggregate(self.messages)
+            found = parsed(parser, raw, address=self.address, secrets=self.secrets)
         except AgentError as error:
             if error.response is None:
                 error.response = parser.parse(self.messages) if self.messages else AgentResponse()
