@@ -14,7 +14,7 @@ EVERYDAY = (
     "tests/cli/test_compare.py",
     "tests/cli/test_init.py",
     "tests/cli/test_runs.py",
-    "tests/files/test_yaml_reader.py",
+    "tests/files/test_yaml_file.py",
     "tests/stores/test_store_url.py",
     "tests/stores/test_run_info.py",
     "tests/run/test_evaluation.py",
