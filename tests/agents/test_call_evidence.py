@@ -325,7 +325,8 @@ def test_a_claim_that_names_a_tool_whose_calls_would_not_be_seen_is_skipped(requ
     assert [result.value for result in record.results] == [True], "of all calls, marked tools are evidence"
     assert len(record.skipped) == len(NAMING)
     assert {skip.reason for skip in record.skipped} == {
-        "'delete' is not marked with @tool, so its calls would not be seen"
+        "calls of 'delete' would not be seen: the agent's code reaches no tool of that name marked with @tool: mark it, or if "
+        "the agent has no such tool, say calipers.agents.FunctionAdapter(agent, records_calls=True)"
     }
     told = dataset.evaluate_sync(FunctionAdapter(with_unmarked, records_calls=True), progress=False)
     assert not any("@tool" in skip.reason for skip in told.cases[0].skipped)

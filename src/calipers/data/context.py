@@ -29,8 +29,8 @@ def not_recorded(tools: Sequence[str]) -> str:
     """Why a claim that names some tools is skipped where their calls would not be seen."""
     listed = ", ".join(map(repr, tools))
     return (
-        f"{listed} {'is' if len(tools) == 1 else 'are'} not marked with @tool, "
-        f"so {'its' if len(tools) == 1 else 'their'} calls would not be seen"
+        f"calls of {listed} would not be seen: the agent's code reaches no tool of that name marked with "
+        "@tool: mark it, or if the agent has no such tool, say calipers.agents.FunctionAdapter(agent, records_calls=True)"
     )
 
 
