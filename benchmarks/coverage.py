@@ -290,10 +290,9 @@ def share_covered(cell):
 
 def table(sets, pool):
     cells = [(row, n, truth, sets) for row, n, truth in product(ROWS, reversed(SIZES), TRUTHS)]
-    found = dict(zip(cells, pool.map(share_covered, cells), strict=True))
+    found = tables.results(pool, share_covered, cells)
     columns = [(truth, n) for truth in TRUTHS for n in SIZES]
-    yield "| interval | " + " | ".join(f"{truth} n={n}" for truth, n in columns) + " |"
-    yield "|---|" + "---:|" * len(columns)
+    yield from tables.head("interval", *(f"{truth} n={n}:" for truth, n in columns))
     for row in ROWS:
         values = [100 * found[row, n, truth, sets] for truth, n in columns]
         yield f"| {row} | " + " | ".join(f"{value:.1f}" for value in values) + " |"

@@ -12,7 +12,7 @@ from random import Random
 
 import tables
 from calipers.stats import cases_needed, spread_of_paired_rates
-from false_alarms import PAGE, at_the_end, in_sequence
+from simulated_gates import PAGE, at_the_end, in_sequence
 
 SETS = 600
 RATE = 0.8

@@ -38,7 +38,7 @@ from calipers.stats import Interval, t_interval
 from calipers.stats.bounded import bounded_interval
 from calipers.stats.distributions import normal_quantile
 from calipers.stats.tango import exact_paired
-from false_alarms import DOUBT, PAGE, Counted, claim
+from simulated_gates import DOUBT, PAGE, Counted, claim
 
 SETS = 2000
 CI_CASES, CI_MARGIN, CI_FLIPS, CI_LOSSES = 100, 0.05, (0.1, 0.2, 0.3), (-0.1, 0.0)
@@ -67,9 +67,10 @@ def ci_outcomes(cell):
 
 def ci_table(sets, pool):
     cells = [(flips, difference, sets) for difference in CI_LOSSES for flips in CI_FLIPS]
-    yield "| true difference | cases that flip | FAIL | WORSE | INCONCLUSIVE | PASS |"
-    yield "|---:|---:|---:|---:|---:|---:|"
-    for (flips, difference, _), found in zip(cells, pool.map(ci_outcomes, cells), strict=True):
+    yield from tables.head(
+        "true difference:", "cases that flip:", "FAIL:", "WORSE:", "INCONCLUSIVE:", "PASS:"
+    )
+    for (flips, difference, _), found in tables.results(pool, ci_outcomes, cells).items():
         shown = (
             f"{100 * found[outcome] / sets:.1f} %" for outcome in ("FAIL", "WORSE", "INCONCLUSIVE", "PASS")
         )
@@ -120,9 +121,10 @@ def at_worst(rows, difference):
 
 
 def flips_table(_, pool):
-    regions = dict(zip(FLIP_WAYS, pool.map(passing, FLIP_WAYS), strict=True))
-    yield "| true difference | cases that flip | outcome | " + " | ".join(FLIP_WAYS) + " |"
-    yield "|---:|---:|---|" + "---:|" * len(FLIP_WAYS)
+    regions = tables.results(pool, passing, FLIP_WAYS)
+    yield from tables.head(
+        "true difference:", "cases that flip:", "outcome", *(f"{way}:" for way in FLIP_WAYS)
+    )
     for difference, outcome in ((-0.1, "FAIL"), (0.0, "PASS")):
         for flips in FLIP_SHARES:
             if flips >= abs(difference):
@@ -212,9 +214,9 @@ def scores_table(sets, pool):
     first = next(iter(DIFFERENCES))
     cells = [(first, 0.0, n, sets // 2) for n in (100, 200, 400)]
     cells += [(kind, SCORE_MARGIN, 100, sets // 2) for kind in DIFFERENCES]
-    yield f"| true difference | differences | cases | {' | '.join(SCORE_WAYS)} | at most |"
-    yield "|---:|---|---:|" + "---:|" * (len(SCORE_WAYS) + 1)
-    for (kind, loss, n, part), found in zip(cells, pool.map(scored, cells), strict=True):
+    ways = (f"{way}:" for way in SCORE_WAYS)
+    yield from tables.head("true difference:", "differences", "cases:", *ways, "at most:")
+    for (kind, loss, n, part), found in tables.results(pool, scored, cells).items():
         most = DOUBT if loss else min(1.0, DOUBT / (1 - SCORE_MARGIN) ** n)
         shown = " | ".join(
             f"{100 * share:.1f} %" for share in [*(found[way] / part for way in SCORE_WAYS), most]
@@ -262,9 +264,9 @@ def large_values(cell):
 
 def large_values_table(sets, pool):
     cells = [(spread, n, sets // 5) for spread in SPREADS for n in LARGE_SIZES]
-    yield "| values | cases | `at_most`, t | with `max_possible` | `max_growth`, Fieller | with `max_possible` |"
-    yield "|---|---:|---:|---:|---:|---:|"
-    for (spread, n, _), found in zip(cells, pool.map(large_values, cells), strict=True):
+    ways = ("`at_most`, t:", "with `max_possible`:", "`max_growth`, Fieller:", "with `max_possible`:")
+    yield from tables.head("values", "cases:", *ways)
+    for (spread, n, _), found in tables.results(pool, large_values, cells).items():
         names = ("level", "bounded level", "growth", "bounded growth")
         shown = (f"{100 * found.get(name, 0):.1f} %" for name in names)
         yield f"| {spread} | {n} | {' | '.join(shown)} |"
@@ -345,10 +347,9 @@ def _follow(draw, flips, n, *, counted):
 
 def advice_table(sets, pool):
     cells = [(flips, n, sets // 2) for flips in ADVICE_FLIPS for n in ADVICE_SIZES]
-    rounds = " | ".join(f"{each} round{'s' * (each > 1)}" for each in ROUNDS)
-    yield f"| cases that flip | first look at | looks | first look | {rounds} |"
-    yield "|---:|---:|---|" + "---:|" * (1 + len(ROUNDS))
-    for (flips, n, part), found in zip(cells, pool.map(advised, cells), strict=True):
+    rounds = (f"{each} round{'s' * (each > 1)}:" for each in ROUNDS)
+    yield from tables.head("cases that flip:", "first look at:", "looks", "first look:", *rounds)
+    for (flips, n, part), found in tables.results(pool, advised, cells).items():
         for counted, passed in found.items():
             shown = (
                 f"{100 * sum(look is not None and look <= 1 + each for look in passed) / part:.1f} %"
@@ -385,9 +386,9 @@ def these_cases(cell):
 
 def these_table(sets, pool):
     cells = [(repeats, loss, sets) for loss in THESE_LOSSES for repeats in THESE_REPEATS]
-    yield "| true difference | attempts at each case | `cases-like-these` passes | `these-cases` passes |"
-    yield "|---:|---:|---:|---:|"
-    for (repeats, loss, _), found in zip(cells, pool.map(these_cases, cells), strict=True):
+    passes = (f"`{population}` passes:" for population in POPULATIONS)
+    yield from tables.head("true difference:", "attempts at each case:", *passes)
+    for (repeats, loss, _), found in tables.results(pool, these_cases, cells).items():
         shown = " | ".join(f"{100 * found[population]:.1f} %" for population in POPULATIONS)
         yield f"| {100 * loss:+.0f} points | {repeats} | {shown} |"
 
@@ -419,9 +420,8 @@ def kappa_passes(cell):
 
 def kappa_table(sets, pool):
     cells = [(kappa, passes, n, sets) for kappa in KAPPAS for passes in KAPPA_PASSES for n in KAPPA_LABELS]
-    found = dict(zip(cells, pool.map(kappa_passes, cells), strict=True))
-    yield "| kappa | people pass | " + " | ".join(f"{n} labels" for n in KAPPA_LABELS) + " |"
-    yield "|---:|---:|" + "---:|" * len(KAPPA_LABELS)
+    found = tables.results(pool, kappa_passes, cells)
+    yield from tables.head("kappa:", "people pass:", *(f"{n} labels:" for n in KAPPA_LABELS))
     for kappa in KAPPAS:
         for passes in KAPPA_PASSES:
             cells = (found[kappa, passes, n, sets] for n in KAPPA_LABELS)

@@ -13,7 +13,7 @@ from random import Random
 import tables
 from calipers.gate.corrected_mean import Corrected
 from calipers.gate.measure import Level
-from false_alarms import DOUBT, PAGE, both_ways
+from simulated_gates import DOUBT, PAGE, both_ways
 
 SETS = 1000
 CASES = 400
@@ -64,9 +64,9 @@ def shares(cell):
 
 def table(sets, pool):
     cells = [(name, rate, labels, sets) for name in JUDGES for rate in RATES for labels in LABELS]
-    yield "| judge | people pass | labels | the judge alone | labels of this run | labels of other cases |"
-    yield "|---|---:|---:|---:|---:|---:|"
-    for (name, rate, labels, _), found in zip(cells, pool.map(shares, cells), strict=True):
+    ways = ("the judge alone:", "labels of this run:", "labels of other cases:")
+    yield from tables.head("judge", "people pass:", "labels:", *ways)
+    for (name, rate, labels, _), found in tables.results(pool, shares, cells).items():
         yield f"| {name} | {rate:.0%} | {labels} | {both_ways(found)} |"
 
 

@@ -26,8 +26,7 @@ def cell(effect, flips):
 
 
 def table(_sets, _pool):
-    yield "| effect | " + " | ".join(f"{flips:.0%} of cases flip" for flips in FLIPS) + " |"
-    yield "|---:|" + "---:|" * len(FLIPS)
+    yield from tables.head("effect:", *(f"{flips:.0%} of cases flip:" for flips in FLIPS))
     for effect in EFFECTS:
         yield f"| {100 * effect:.0f} points | {' | '.join(cell(effect, flips) for flips in FLIPS)} |"
 

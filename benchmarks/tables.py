@@ -37,6 +37,17 @@ def main(about, page, tables, *, sets):
     return 0
 
 
+def results(pool, function, cells):
+    """What a function gives for each cell of a table, by cell."""
+    return dict(zip(cells, pool.map(function, cells), strict=True))
+
+
+def head(*names):
+    """The first two lines of a table; a name that ends with a colon is that of a column of numbers."""
+    yield f"| {' | '.join(name.removesuffix(':') for name in names)} |"
+    yield f"|{'|'.join('---:' if name.endswith(':') else '---' for name in names)}|"
+
+
 def update(page, name, lines):
     """Put a table between its markers."""
     begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"

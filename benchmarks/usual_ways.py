@@ -42,7 +42,7 @@ from calipers.stats.distributions import student_t_quantile
 from calipers.stats.power import GateDesign
 from calipers.stats.sample import quantile_ends, values_for_quantile
 from coverage import one_large, unequal_scores
-from false_alarms import DOUBT, in_sequence
+from simulated_gates import DOUBT, in_sequence
 
 PAGE = tables.DOCS / "checked-numbers.md"
 SETS = 2000
@@ -168,8 +168,7 @@ def table(sets, pool):
         pool.submit(far_quantile, sets),
         pool.submit(fewest_cases),
     )
-    yield "| question | the usual way | it gives | Calipers gives |"
-    yield "|---|---|---:|---:|"
+    yield from tables.head("question", "the usual way", "it gives:", "Calipers gives:")
     for count, found in clusters.items():
         covered, claimed = found.result()
         where = f"{count} clusters, one of them half of the cases"

@@ -259,7 +259,9 @@ class Draft:
             return
         found, why = read_arguments(arguments)
         if found is None:
-            message = f"the arguments of {name!r} in {where} are not a JSON object ({why}): {excerpt(arguments)}"
+            message = (
+                f"the arguments of {name!r} in {where} are not a JSON object ({why}): {excerpt(arguments)}"
+            )
             self.problem("malformed_arguments", message, arguments)
             self._add(unreadable_call(name, arguments, error=message, call_id=identity))
             return
