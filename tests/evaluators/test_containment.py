@@ -122,7 +122,7 @@ def test_a_mapping_contains_another_when_it_has_all_its_pairs(judge, value, outp
             b"b",
             "'b' (str) cannot be part of b'b' (bytes): as_strings=True compares both as text",
         ),
-        (Contains("b"), 7, "7 (int) is nothing that could contain 'b'"),
+        (Contains("b"), 7, "7 (int) cannot contain 'b'"),
         (Contains("b"), {"a": 1}, "expected the key 'b', got the keys ['a']"),
         (Contains({"b": 1}), {"a": 1}, "the key 'b' is missing (expected 1); got the keys ['a']"),
         (Contains({"a": [1]}), {"a": [2]}, "at key 'a': at [0]: expected 1, got 2"),

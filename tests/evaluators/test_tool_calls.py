@@ -126,7 +126,7 @@ def test_a_case_that_says_nothing_about_calls_is_skipped(judge):
         "the case says nothing about tool calls: give it expected_tool_calls=[...], or the evaluator the calls"
     )
     assert judge(ToolCallsMatch(), [SEARCH], "a text") == Skipped(
-        "the expected output is no list of tool calls: 'a text' (str)"
+        "the expected output is not a list of tool calls: 'a text' (str)"
     )
 
 

@@ -1,11 +1,11 @@
-"""Where a report evaluator finds a value of an attempt: in its output, in its case, or in what was said of it.
+"""Where a report evaluator finds a value of an attempt: in its output, in its case, or in its results.
 
-A value that is there and is `None` is a value. One that is not there is `Missing`, with the reason; it is *lost* where
-it was to be given and was not: the task or the evaluator failed, or the output lacks the part asked for. A label or a
-score of an evaluator that was skipped, or an attribute that a task did not note, is missing and not lost.
+`None` is a value. A value that is absent is `Missing`, with the reason; it is *lost* where it should have been given: the
+task or the evaluator failed, or the output lacks the part asked for. A result of a skipped evaluator, or an attribute that
+the task did not set, is missing and not lost.
 
-A `Sample` holds the attempts that a report evaluator could measure, and why it left out the others. Every attempt counts once. Attempts at one case, or at cases of one cluster, form a group: an interval must not take
-them for independent.
+A `Sample` holds the attempts that a report evaluator could measure, and why it left out the others. Every attempt counts
+once. Attempts at one case, or at cases of one cluster, form a group: an interval must not treat them as independent.
 """
 
 from collections import Counter
@@ -46,7 +46,7 @@ class Missing:
     reason: str
     """Continues "an attempt …": "whose task failed", "without a score called 'x'"."""
     lost: bool = False
-    """Whether it was to be given and was not."""
+    """Whether it should have been given."""
 
 
 def attempts(report: Report) -> list[Record]:
@@ -114,7 +114,7 @@ class Source:
                 assert_never(self.place)
 
     def _read_failed(self, failure: ReportCaseFailure) -> Any | Missing:
-        """What is known of an attempt whose task failed: what its case says."""
+        """Of an attempt whose task failed, only the case is known."""
         if self.place in {"expected_output", "metadata"}:
             return self._read_case(failure)
         return Missing("whose task failed", lost=True)
@@ -135,14 +135,14 @@ class Source:
         return fields[self.key]
 
     def _judged(self, result: EvaluationResult) -> bool | float | str | None:
-        """What a result says in this place; `None` if it belongs to another."""
+        """The value of a result in this place; `None` if it belongs to another."""
         kind = kind_of(result.value)
         if self.place == "scores":
             return result.value if kind == "score" else result.score
         return result.value if f"{kind}s" == self.place else None
 
     def _absence(self, report: Report) -> str:
-        """What to say of an attempt without this name; a name that no attempt has is shown beside those there are."""
+        """Why an attempt has no value of this name; for a name that no attempt has, with the names there are."""
         if self.place not in _NAMED:
             return ""
         known: dict[str, None] = {}

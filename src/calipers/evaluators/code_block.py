@@ -1,7 +1,7 @@
-"""Code in a model's answer: the whole text, or what stands in a Markdown code block.
+"""Code in a model's answer: the whole text, or a Markdown code block.
 
-A code block opens and closes with a line that begins with three or more backticks or tildes, without indentation: in
-program text such lines stand inside docstrings, where they are indented. A block that is never closed runs to the end.
+A code block opens and closes with a line that begins with three or more backticks or tildes, without indentation: inside
+docstrings such lines are indented. A block that is never closed runs to the end.
 """
 
 import re
@@ -24,7 +24,7 @@ def code_in(text: str, languages: tuple[str, ...]) -> str:
     Where there are several blocks, those in one of the languages count, else those that name no language.
 
     Raises:
-        ValueError: there is no telling which of several blocks is meant, or there is no code.
+        ValueError: several blocks could be meant, or there is no code.
     """
     blocks = code_blocks(text)
     chosen = (

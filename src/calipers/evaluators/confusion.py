@@ -1,10 +1,10 @@
-"""The confusion matrix of a report: which label was expected, and which one came.
+"""The confusion matrix of a report: expected labels against predicted ones.
 
 Labels are compared as text: `True` is the label "True", 1 and 1.0 are "1", an enum is its value. `None` is a label of its
-own, "(none)": an expectation of nothing that was met with nothing is right. Numbers sort before text.
+own, "(none)". Numbers sort before text.
 
-An attempt that expects no label is left out. One that expects a label and lost its prediction (the task failed, the
-evaluator failed, the output is no label) is counted as unanswered, and as wrong: a crash never raises the accuracy.
+An attempt without an expected label is left out. One that lost its prediction (the task failed, the evaluator failed, the
+output is not a label) counts as unanswered, and as wrong: a crash never raises the accuracy.
 """
 
 import re
@@ -22,7 +22,7 @@ from .attempt_values import Missing, Place, Sample, Source, attempts, in_words
 
 
 class _Pair(NamedTuple):
-    """What was expected of an attempt, and what came."""
+    """The expected and the predicted label of an attempt."""
 
     expected: str
     predicted: str | Missing
@@ -37,11 +37,11 @@ class ConfusionMatrixEvaluator(ReportEvaluator):
     """
 
     predicted_from: Place = "output"
-    """Where the label that came is found."""
+    """Where the predicted label is found."""
     predicted_key: str | None = None
     """Which part of it; `None` for all of it."""
     expected_from: Place = "expected_output"
-    """Where the label that should have come is found."""
+    """Where the expected label is found."""
     expected_key: str | None = None
     """Which part of it; `None` for all of it."""
     title: str = "Confusion matrix"

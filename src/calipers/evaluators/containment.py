@@ -1,4 +1,4 @@
-"""Evaluators that claim what the output contains.
+"""Evaluators of what the output contains.
 
 What containing means depends on the output:
 
@@ -7,8 +7,8 @@ What containing means depends on the output:
   of its keys with an equal value, and contains anything else as a key;
 - any other collection contains its elements.
 
-Without `case_sensitive`, any two strings are compared by case folding: texts, elements, keys and values, though not
-strings nested deeper. Every text contains the empty one, so looking for it is an error and not a pass.
+Without `case_sensitive`, strings are compared by case folding: texts, elements, keys and values, though not strings
+nested deeper. Every text contains the empty one, so looking for it is an error.
 """
 
 from collections.abc import Collection, Container, Mapping, Sequence
@@ -38,7 +38,7 @@ class Contains(Evaluator):
     """What the result is called; `None` for the class's name."""
 
     def evaluate(self, ctx: EvaluatorContext) -> EvaluationReason:
-        """True if it is there; an output that can contain nothing, such as a number, is a failure."""
+        """True if it is there; an output that can contain nothing, such as a number, fails."""
         miss = _look_for(self.value, ctx.output, self.case_sensitive, self.as_strings)
         return _claim(miss.reason if miss else None)
 
@@ -70,7 +70,7 @@ class ContainsExpected(Evaluator):
 class NotContains(Evaluator):
     """The output does not contain a value; of a mapping, none of its pairs.
 
-    Skipped for an output in which the value could never be: nothing was shown by its absence there.
+    Skipped for an output that could never contain the value.
     """
 
     value: Any
@@ -159,9 +159,7 @@ def _check_values(owner: str, values: Any) -> None:
     if not isinstance(values, Sequence) or isinstance(values, str | bytes):
         raise InvalidOptionError(f"{owner} needs a list of values, got {values!r}")
     if not values:
-        raise InvalidOptionError(
-            f"{owner} needs at least one value: an empty list says nothing about the output"
-        )
+        raise InvalidOptionError(f"{owner} needs at least one value, got none")
 
 
 def _parts(value: Any, output: Any, as_strings: bool) -> list[Any]:
@@ -225,9 +223,9 @@ def _look_in_mapping(
 
 
 def _look_in_elements(value: Any, output: Any, case_sensitive: bool) -> _Miss | None:
-    # Iterators are left alone: looking would use them up, and the next evaluator would see what is left.
+    # Iterators are left alone: looking would use them up for the next evaluator.
     if not isinstance(output, Container):
-        return _Miss(f"{show_typed(output)} is nothing that could contain {show(value)}", possible=False)
+        return _Miss(f"{show_typed(output)} cannot contain {show(value)}", possible=False)
     try:
         if isinstance(output, list | tuple) or (isinstance(output, Collection) and not case_sensitive):
             found = any(_same(value, item, case_sensitive) for item in output)

@@ -1,4 +1,4 @@
-"""Evaluators that claim how long the task took."""
+"""Evaluators of the time that the task took."""
 
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -11,10 +11,10 @@ from calipers.data.result import EvaluationReason
 
 @dataclass
 class MaxDuration(Evaluator):
-    """The task took at most so long, evaluators not counted."""
+    """The task took no longer than the limit. The time of evaluators does not count."""
 
     seconds: float | timedelta
-    """The longest time allowed, itself included."""
+    """The longest time allowed."""
     evaluation_name: str | None = field(default=None, kw_only=True)
     """What the result is called; `None` for the class's name."""
 

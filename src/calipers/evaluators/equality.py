@@ -1,8 +1,8 @@
-"""Evaluators that claim equality, and what equal means: `first_difference` says where two values first differ.
+"""Evaluators that check equality, and what equal means: `first_difference` says where two values first differ.
 
 Equality is Python's `==`, with two additions: arrays are equal when their shapes and all their elements are, and
-containers that hold arrays are compared piece by piece, where `==` would raise. An `==` that raises is an error with
-both types in its message, because a comparison that did not happen is neither True nor False.
+containers that hold arrays are compared piece by piece, where `==` would raise. Any other `==` that raises is an error
+with both types in its message.
 
 `as_mapping` reads an object as a mapping of its fields: dataclass, msgspec struct, attrs class, pydantic-like model. An
 object that declares no fields, and merely has a `__dict__`, is not a record.
@@ -28,7 +28,7 @@ def as_mapping(value: Any) -> Mapping[Any, Any] | None:
     names = _field_names(value)
     if names is None:
         return None
-    # A field may be declared and yet never set, which is absence and not None.
+    # A field that is declared and never set is absent, not None.
     return {name: getattr(value, name) for name in names if hasattr(value, name)}
 
 
@@ -77,13 +77,11 @@ def equal(left: Any, right: Any) -> bool:
 def first_difference(expected: Any, actual: Any) -> str:
     """Where two unequal values first differ, in words, with the path to that place."""
     path = ""
-    # A path longer than this is no help to a reader, and a value that contains itself has no last step.
+    # A longer path helps no reader, and a value that contains itself has no last step.
     for _ in range(50):
         try:
             step = _step(expected, actual)
-        except (
-            Exception
-        ):  # the values are known to differ, so a part that cannot be compared must not hide it
+        except Exception:  # a part that cannot be compared must not hide that the values differ
             break
         if step is None:
             break

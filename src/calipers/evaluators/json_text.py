@@ -1,8 +1,7 @@
-"""Evaluators that claim JSON, and JSON of a certain form.
+"""Evaluators that check for JSON, and for JSON that complies with a schema.
 
-JSON is strict here: `NaN` and `Infinity` are not JSON, though Python's parser takes them. A repeated key is allowed by
-the grammar and so by this module; the last one counts. Text must be JSON as a whole, so JSON inside a sentence or a
-Markdown code block is not.
+JSON is strict here: `NaN` and `Infinity` are not JSON, though Python's parser takes them. Of a repeated key the last one
+counts. Text must be JSON as a whole: JSON inside a sentence or a Markdown code block is not.
 """
 
 import json
@@ -27,7 +26,7 @@ _VIOLATIONS_SHOWN = 3
 
 @dataclass
 class IsJSON(Evaluator):
-    """The output is text, or UTF-8 bytes, that is valid JSON. Data that was parsed already is not text and fails."""
+    """The output is text, or UTF-8 bytes, that is valid JSON. Data that is already parsed fails."""
 
     evaluation_name: str | None = field(default=None, kw_only=True)
     """What the result is called; `None` for the class's name."""
@@ -67,7 +66,7 @@ class MatchesJSONSchema(Evaluator):
             )
 
     def __getstate__(self) -> dict[str, Any]:
-        # The compiled schema stays behind: it cannot be pickled, and is made again when needed.
+        # The compiled schema cannot be pickled, and is made again when needed.
         return {each.name: getattr(self, each.name) for each in fields(self)}
 
     def evaluate(self, ctx: EvaluatorContext) -> EvaluationReason:
@@ -88,12 +87,7 @@ class MatchesJSONSchema(Evaluator):
         return EvaluationReason(value=False, reason=describe_violations(violations))
 
     def violations(self, data: Any) -> list[Any]:
-        """All violations in data such as JSON holds, as jsonschema-rs tells them.
-
-        Raises:
-            InvalidOptionError: the schema is not valid, or refers to another one.
-            MissingExtraError: jsonschema-rs is not installed.
-        """
+        """All violations in JSON data, as jsonschema-rs gives them; raises as `evaluate` does."""
         return list(self._validator.iter_errors(data))
 
     @cached_property
@@ -117,7 +111,7 @@ def parse_json(text: str | bytes) -> Any:
     """The data in JSON text. Numbers too large for Python's parser become `Decimal`.
 
     Raises:
-        ValueError: it is not JSON; the message says where and shows the place.
+        ValueError: it is not JSON; the message shows the place.
     """
     try:
         text = text.decode() if isinstance(text, bytes) else text

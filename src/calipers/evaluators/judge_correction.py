@@ -1,4 +1,4 @@
-"""What people would say of all cases: a judge's mean beside the same corrected by people's labels of some cases.
+"""What people would say of all cases: a judge's mean, and the same corrected by people's labels of some cases.
 
 `calipers.gate.corrected_mean` says which labels allow it, and what has to be so for it to hold.
 """

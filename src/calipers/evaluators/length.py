@@ -1,4 +1,4 @@
-"""Evaluators that claim how long the output is."""
+"""Evaluators of the length of the output."""
 
 from collections.abc import Sized
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ class Length(Evaluator):
     """The output has a length in a range, both ends included.
 
     Characters are Unicode code points and words are what whitespace separates: both need text. Items are the elements
-    of a collection that is not text. An output of the other kind fails, for it has no such length.
+    of a collection that is not text. An output of the other kind fails.
     """
 
     minimum: int | None = None

@@ -1,9 +1,10 @@
-"""Evaluators that claim something about a number.
+"""Evaluators of numbers.
 
 A number is a real one: int, float, `Decimal`, `Fraction` or a numpy scalar. A bool is not a number, and NaN is close to
 nothing and in no range. With `parse`, text that is a number as a whole counts too.
 
-A range has a `minimum`, a `maximum`, or both, and its ends belong to it. A range without any bound would accept everything, so it is an error and not a pass.
+A range has a `minimum`, a `maximum`, or both, and its ends belong to it. A range without bounds would accept everything,
+so it is an error.
 """
 
 import math
@@ -22,11 +23,7 @@ from calipers.errors import InvalidOptionError
 
 
 def check_bounds(owner: str, minimum: Any, maximum: Any) -> None:
-    """Refuse bounds that mean nothing.
-
-    Raises:
-        InvalidOptionError: no bound, one that is no finite number, or a minimum above the maximum.
-    """
+    """Refuse a range without a bound, with one that is not a finite number, or with a minimum above the maximum."""
     if minimum is None and maximum is None:
         raise InvalidOptionError(
             f"{owner} needs minimum=, maximum= or both: without a bound everything would pass"
@@ -39,11 +36,7 @@ def check_bounds(owner: str, minimum: Any, maximum: Any) -> None:
 
 
 def check_counts(owner: str, minimum: Any, maximum: Any) -> None:
-    """Refuse bounds of a count that mean nothing.
-
-    Raises:
-        InvalidOptionError: as in `check_bounds`, or a bound that no count can miss or meet.
-    """
+    """Refuse bounds as `check_bounds` does, and those that no count can miss or meet."""
     check_bounds(owner, minimum, maximum)
     for name, bound in (("minimum", minimum), ("maximum", maximum)):
         check_whole_number(f"{name} of {owner}", bound, at_least=0, or_none=True)
@@ -73,8 +66,8 @@ def describe_bounds(minimum: float | None, maximum: float | None) -> str:
 class CloseTo(Evaluator):
     """The output is a number close to a value, or to the expected output.
 
-    Close means what `math.isclose` means. Without a value it is skipped for a case whose expected output is absent or
-    not a number; an output that is not a number fails.
+    Close means what `math.isclose` means. Without a value it skips cases whose expected output is absent or not a number.
+    An output that is not a number fails.
     """
 
     value: float | None = None
@@ -158,12 +151,10 @@ class InRange(Evaluator):
 
 
 def _as_number(value: Any, *, parse: bool = False) -> int | float | None:
-    """The value as an int or a float, or `None` if it is no number."""
+    """The value as an int or a float, or `None` if it is not a number."""
     if isinstance(value, bool):
         return None
-    if (
-        isinstance(value, str) and parse and "_" not in value
-    ):  # Python reads 1_000, a reader of answers would not
+    if isinstance(value, str) and parse and "_" not in value:  # Python reads 1_000; people would not
         try:
             return float(value)
         except ValueError:

@@ -1,8 +1,7 @@
-"""Evaluators that claim a pattern in the output's text.
+"""Evaluators that look for a pattern in the output's text.
 
-Patterns are those of the `regex` package, which reads what `re` reads and more, and which can be stopped: a pattern
-with catastrophic backtracking ends as an evaluator failure, not as a run that hangs, and not as "no match", which
-nobody found out.
+Patterns are those of the `regex` package, which reads what `re` reads and more, and can be stopped: a pattern with
+catastrophic backtracking is an evaluator failure, not a run that hangs, and not "no match".
 """
 
 from dataclasses import dataclass, field
@@ -48,7 +47,7 @@ class MatchesRegex(Evaluator):
         """True if the pattern matches.
 
         Raises:
-            AttemptTimeoutError: the pattern was still at work when its time was over.
+            AttemptTimeoutError: the search took too long.
         """
         text = ctx.output
         if not isinstance(text, str):
@@ -69,11 +68,7 @@ class MatchesRegex(Evaluator):
 
 @lru_cache(maxsize=256)
 def compile_pattern(pattern: str, flags: int = 0) -> Any:
-    """The pattern, ready to search.
-
-    Raises:
-        InvalidOptionError: it is not valid.
-    """
+    """The pattern, ready to search."""
     try:
         return regex.compile(pattern, flags)
     except (regex.error, RecursionError) as error:
@@ -81,11 +76,7 @@ def compile_pattern(pattern: str, flags: int = 0) -> Any:
 
 
 def is_found(compiled: Any, text: str, seconds: float, *, full: bool = False) -> bool:
-    """Whether a compiled pattern matches a part of the text, or all of it.
-
-    Raises:
-        AttemptTimeoutError: the search was still at work after so many seconds.
-    """
+    """Whether a compiled pattern matches a part of the text, or all of it; raises `AttemptTimeoutError` when it takes too long."""
     search = compiled.fullmatch if full else compiled.search
     try:
         # `concurrent` lets other threads run during the search.

@@ -1,4 +1,4 @@
-"""Evaluators that claim code which runs. It runs in a sandboxed child process; see `calipers.sandbox`."""
+"""Evaluators that check that code runs. It runs in a sandboxed child process; see `calipers.sandbox`."""
 
 from dataclasses import dataclass, field
 
@@ -17,8 +17,8 @@ from .equality import first_difference
 class RunsPython(Evaluator):
     """The output is Python code that runs to its end with exit code 0, and prints what it should.
 
-    The code is the output as a whole, or its Markdown code block. Whenever it was run, the reason says what protection
-    held: on a system without isolation the code is only limited in what it may use, unless isolation is required.
+    The code is the whole output, or its Markdown code block. The reason says which protection held: on a system without
+    isolation the code is only limited in what it may use, unless isolation is required.
     """
 
     seconds: float = 5.0

@@ -1,9 +1,8 @@
 """A score of each attempt beside the truth about it: ROC curve, precision and recall, Kolmogorov-Smirnov, calibration.
 
-The truth is yes or no. A bool says so itself. Of any other value, `positive_label` names the one that means yes, and all
-others mean no: the text "negative" is never taken for a yes because it is not empty. A truth of `None` is unknown, and
-the attempt is left out; so is one without a score, whatever the reason: inventing a zero would be a guess. A truth that is
-neither yes nor no leaves the attempt out, too; where no attempt has one that is, the evaluator asks how to read it.
+The truth is yes or no: a bool, or any other value of which `positive_label` names the one that means yes. Attempts are
+left out if their truth is `None` or neither yes nor no, and if they have no score. If no attempt has a truth that can be
+read, the evaluator asks for `positive_label`.
 
 Calibration asks of a probability: of the attempts it called 80% likely to be right, were 80% right? Each bin's observed
 rate has a Wilson interval, and the Brier score a t interval, cut to the range from 0 to 1. Where attempts share a case
@@ -42,10 +41,10 @@ class Scored(NamedTuple):
 
 @dataclass
 class ScoredReportEvaluator(ReportEvaluator):
-    """Base of the report evaluators that hold a score against the truth."""
+    """Base of the report evaluators that compare a score with the truth."""
 
     score_key: str | None = None
-    """Which score; may be left out only where `score_from` is a single value, such as the output."""
+    """Which score; optional only if `score_from` is a single value, such as the output."""
     score_from: Place = field(default="scores", kw_only=True)
     """Where the score is found."""
     positive_from: Place = field(default="expected_output", kw_only=True)
@@ -239,7 +238,7 @@ class KolmogorovSmirnovEvaluator(ScoredReportEvaluator):
 
 @dataclass
 class CalibrationEvaluator(ScoredReportEvaluator):
-    """Holds predicted probabilities against what happened: reliability diagram, Brier score, calibration error.
+    """Compares predicted probabilities with what happened: reliability diagram, Brier score, calibration error.
 
     `CalibrationEvaluator("confidence", positive_from="assertions", positive_key="EqualsExpected")` asks whether a stated
     confidence is the chance of being right. The score must be a probability, from 0 to 1.

@@ -1,7 +1,6 @@
-"""Evaluators that claim which spans the attempt recorded. What a query means is said in `calipers.spans.query`.
+"""Evaluators of the spans that the attempt recorded. `calipers.spans.query` explains the queries.
 
-They turn span recording on. An attempt without a recording is an evaluator failure: that a span is absent shows
-nothing when nobody was looking.
+They turn span recording on. An attempt without a recording is an evaluator failure, not a missing span.
 """
 
 from dataclasses import dataclass, field

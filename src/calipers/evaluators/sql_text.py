@@ -1,9 +1,9 @@
-"""Evaluators that claim SQL, by parsing it and never by running it.
+"""Evaluators of SQL, which parse it and never run it.
 
 The parser is sqlglot, which reads many dialects and is lenient: to it, `hello` is a column and a half-finished statement
-a statement. So text counts as SQL only if each part of it is a complete statement of a known type. What the parser
-merely recognises by its first word (in some dialects `EXPLAIN` or `VACUUM`) was not parsed and does not count. Names of
-tables and columns are not checked, and a database may still refuse what passes here.
+a statement. So text counts as SQL only if each part of it is a complete statement of a known type. What the parser knows
+only by its first word (in some dialects `EXPLAIN` or `VACUUM`) does not count. Names of tables and columns are not
+checked, and a database may still refuse what passes here.
 
 The text may be wrapped in a Markdown code block. Text that is not SQL fails, and so does an output that is not text.
 """
@@ -157,7 +157,7 @@ def _locate(error: Any) -> str:
     if place is None:
         return f"not SQL: {shorten(str(error))}"
     near = f"{place['start_context'][-20:]}{place['highlight']}{place['end_context'][:20]}"
-    # Some descriptions quote the parser's own objects, which help nobody.
+    # Some descriptions quote the parser's own objects.
     what = str(place["description"]).partition(" but got <")[0].partition(" for <class")[0]
     return f"not SQL: {shorten(what)} at line {place['line']} column {place['col']}, near {near!r}"
 

@@ -25,8 +25,7 @@ Method: TypeAlias = Literal["characters", "words", "part"]
 class SimilarText(Evaluator):
     """The output is text similar enough to a value, or to the expected output.
 
-    Without a value it is skipped for a case whose expected output is absent or not text; an output that is not text
-    fails.
+    Without a value it skips cases whose expected output is absent or not text. An output that is not text fails.
     """
 
     value: str | None = None
@@ -69,8 +68,8 @@ class SimilarText(Evaluator):
 class TextSimilarity(Evaluator):
     """How similar the output is to a value, or to the expected output: a score from 0 to 1.
 
-    Without a value it is skipped for a case whose expected output is absent or not text. An output that is not text
-    scores 0: leaving it out would raise the mean of the others.
+    Without a value it skips cases whose expected output is absent or not text. An output that is not text scores 0:
+    leaving it out would raise the mean.
     """
 
     value: str | None = None
@@ -103,11 +102,7 @@ class TextSimilarity(Evaluator):
 def text_similarity(
     left: str, right: str, *, method: Method = "characters", ignore_case: bool = False
 ) -> float:
-    """How similar two texts are, from 0 to 1.
-
-    Raises:
-        MissingExtraError: rapidfuzz is not installed.
-    """
+    """How similar two texts are, from 0 to 1."""
     try:
         from rapidfuzz import fuzz
     except ImportError as error:

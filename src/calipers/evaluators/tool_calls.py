@@ -1,12 +1,12 @@
-"""Evaluators that claim which tools an agent called, and which path it took.
+"""Evaluators of the tools that an agent called, and of the path it took.
 
 `calipers.matching` explains the modes and options, and `calipers.matching.trajectory` what a trajectory means.
 
 The calls are those of the attempt (`ctx.tool_calls`), or plain data: mappings with a `name` and `arguments`, listed under
-the output's `tool_calls`. Where a case expects calls, an output that is itself such a list tells them, too, and an empty
-one says that none was made. Where a rollout branches, each of its conversations is judged, and the worst one counts.
+the output's `tool_calls`. If a case expects calls, the output itself may be such a list. Where a rollout branches, each of
+its conversations is judged, and the worst one counts.
 
-A tool whose calls would not be seen (`ctx.unrecorded`) may have been called or not. A claim that names it is skipped, unless
+A tool whose calls are not recorded (`ctx.unrecorded`) may have been called or not. A claim that names it is skipped, unless
 the other calls alone show that it does not hold.
 """
 
@@ -35,10 +35,10 @@ _NAMES_SHOWN = 8
 
 @dataclass
 class ToolCallsMatch(Evaluator):
-    """The agent called the expected tools with the expected arguments, to the degree that the score tells.
+    """The agent called the expected tools with the expected arguments; the score says to which degree.
 
-    Skipped for a case that expects no calls, in the sense that it says nothing about them, and for an attempt that
-    does not tell its calls. An empty list expects that no tool is called.
+    Skipped for a case that says nothing about calls, and for an attempt that does not record its calls. An empty list
+    expects that no tool is called.
     """
 
     expected: Sequence[Any] | None = None
@@ -125,7 +125,7 @@ class ToolCallsMatch(Evaluator):
 
 @dataclass
 class ToolCallCount(Evaluator):
-    """The number of tool calls lies in a range, both ends included. Skipped if the attempt does not tell its calls."""
+    """The number of tool calls lies in a range, both ends included. Skipped if the attempt does not record its calls."""
 
     tool: str | None = None
     """Count only the calls of this tool; `None` for all."""
@@ -173,7 +173,7 @@ def _expected_calls(ctx: EvaluatorContext) -> Any:
     expected = ctx.expected_output
     listed = expected if isinstance(expected, list | tuple) else _listed(expected)
     if listed is None:
-        return Skipped(f"the expected output is no list of tool calls: {show_typed(expected)}")
+        return Skipped(f"the expected output is not a list of tool calls: {show_typed(expected)}")
     return listed
 
 

@@ -1,4 +1,4 @@
-"""Evaluators that claim the output's type, by name: a file of cases can hold a name but not a class."""
+"""Evaluators that check the output's type, by name: a file of cases can hold a name but not a class."""
 
 from dataclasses import dataclass, field
 

@@ -1,4 +1,4 @@
-"""Models and the way to them: requests over HTTP, and texts as vectors.
+"""Language models: requests and answers of each provider, HTTP, and texts as vectors.
 
 Each name is loaded when it is first used, so that importing this package costs next to nothing.
 """

@@ -1,12 +1,12 @@
-"""`Completion`: what a model answered, in the same words for every provider, and `Draft`, which readers build one with.
+"""`Completion`: what a model answered, in one form for every provider, and `Draft`, which readers build one with.
 
 Providers answer with dicts or with objects of their SDK, and leave fields out or set them to `None`. So a field is read by
 key or by attribute, and a missing one reads as `None`. What cannot be read is a problem of the completion: no input makes
 a reader raise.
 
-Arguments that are absent, null or a blank string are those of a call without arguments. Anything else that is neither an
-object nor the JSON text of one is malformed. The call is then kept under a name that no expectation has (`unreadable_call`):
-it must neither vanish nor match as a call without arguments.
+Arguments that are absent, null or a blank string mean a call without arguments. Anything else must be an object or the
+JSON text of one. Otherwise the call is kept under a name that no expectation has (`unreadable_call`), so that it neither
+vanishes nor matches as a call without arguments.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ _EXCERPT = 200
 _CUT_SHORT = ("incomplete", "error")
 """Problems of an answer that stopped early."""
 _MOST_TOKENS = 2**63
-"""No model reads or writes more, and a price times much more is not a number."""
+"""More would not be a number of tokens, and its price not a number."""
 
 Finish: TypeAlias = Literal[
     "stop", "length", "tool_call", "refused", "filtered", "unfinished", "error", "unknown"
@@ -71,7 +71,7 @@ class ResponseProblem:
     kind: ProblemKind
     """What was wrong."""
     message: str
-    """The same for a person, with the place."""
+    """For people, with the place."""
     raw: Any = None
     """What was found there, unchanged."""
 
@@ -113,7 +113,7 @@ class Completion:
     cut_short: bool = False
     """Whether it stopped early: at a limit, by a filter or with an error."""
     reports_calls: bool = True
-    """Whether an answer without calls says that none was made. Some servers leave out the field for them either way."""
+    """Whether an answer without calls means that none was made. Some servers leave the field out either way."""
 
 
 def unreadable_call(name: str | None, arguments: Any, *, error: str, call_id: str | None = None) -> ToolCall:
@@ -141,7 +141,7 @@ def _read_one(value: Any, name: str) -> Any:
 
 
 def is_list(value: Any) -> bool:
-    """Whether a value is a sequence of values, whichever class the provider uses for it."""
+    """Whether a value is a sequence, of whichever class the provider uses."""
     return type(value) is list or (
         isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray)
     )
@@ -198,7 +198,7 @@ class Draft:
             self._said.append(text)
 
     def decline(self, text: Any) -> None:
-        """Add what the model said to decline, if it is text."""
+        """Add a refusal, if it is text."""
         if isinstance(text, str) and text:
             self._declined.append(text)
 
@@ -213,9 +213,9 @@ class Draft:
             self.completion.finish = words.get(word, "unknown") if isinstance(word, str) else "unknown"
 
     def messages(self, raw: Any) -> list[Any]:
-        """The messages of an answer, JSON text decoded: one, or those of a list. Only objects come back.
+        """The messages of an answer, one or a list, with JSON text decoded.
 
-        Binary messages that are not JSON are sound, and ignored. Other messages that are not objects are problems.
+        Binary messages that are not JSON are sound, and ignored. Others that are not objects are problems.
         """
         found = []
         for message in raw if is_list(raw) else [raw]:
@@ -283,7 +283,7 @@ class Draft:
         return None
 
     def finish(self, expected: str) -> Completion:
-        """The completion; `expected` says what an answer of this protocol has, for the problem if there was none."""
+        """The completion; `expected` says what an answer of this protocol has, in case there was none."""
         done = self.completion
         done.text = self._joined_by.join(self._said) or None
         done.refusal = self._joined_by.join(self._declined) or None

@@ -2,9 +2,9 @@
 
 The model is wordllama's: a vector of 256 numbers for each token, averaged over the text. It comes with the package,
 needs no network and no graphics card, and takes well under a millisecond a sentence. It knows words, not their order:
-"man bites dog" and "dog bites man" are the same to it, and a "not" changes little. It was made of English text.
+"man bites dog" and "dog bites man" are the same to it, and a "not" changes little. It was trained on English text.
 
-The model is loaded once in a process, when it is first needed, and may be used by many threads at a time.
+The model is loaded once in a process, when it is first needed. Many threads may use it at a time.
 """
 
 import math
@@ -48,7 +48,7 @@ def cosine_similarity(a: Sequence[float], b: Sequence[float]) -> float:
     """The cosine of the angle between two vectors, from -1 to 1; 0 where one of them is all zeros.
 
     Raises:
-        ValueError: they have different lengths, or none, or hold what is no finite number.
+        ValueError: they are empty, have different lengths, or hold something else than finite numbers.
     """
     if len(a) != len(b) or len(a) == 0:
         raise ValueError(f"two vectors of the same length are needed, got lengths {len(a)} and {len(b)}")
@@ -74,7 +74,7 @@ def _scaled(vector: Sequence[float]) -> list[float]:
 
 def _vector(model: Any, text: str) -> list[float]:
     """The vector of a text, the mean over its pieces, so that a text of megabytes does not fill the memory."""
-    # Half a surrogate pair is no character, and no tokenizer takes it.
+    # No tokenizer takes half a surrogate pair.
     said = text.strip().encode("utf-8", "replace").decode("utf-8")
     pieces = [said[start : start + _PIECE] for start in range(0, max(len(said), 1), _PIECE)]
     # One by one: in a batch, every text would be padded to the longest.

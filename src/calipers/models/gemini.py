@@ -7,8 +7,8 @@
 - the messages of a Live session, as a list: `toolCall.functionCalls`, and the words of `serverContent`. A call that the
   server takes back (`toolCallCancellation`) does not count.
 
-A call that the model wrote so badly that the server could not read it (`MALFORMED_FUNCTION_CALL`) is an unreadable call.
-A prompt that was blocked has no answer. Thoughts are not part of what the model said.
+A call that the server could not read (`MALFORMED_FUNCTION_CALL`) is an unreadable call. A blocked prompt has no answer.
+Thoughts are not part of the text.
 """
 
 import asyncio
@@ -210,7 +210,7 @@ class LiveAnswer:
 
 
 def without_sound(message: Any) -> Any:
-    """A message of a Live session with the sound in it taken out: an hour of speech has no place in a report."""
+    """A message of a Live session without its sound, which would fill a report."""
     parts = read(read(read(message, "serverContent", "server_content"), "modelTurn", "model_turn"), "parts")
     for part in parts if is_list(parts) else ():
         data = read(part, "inlineData", "inline_data")
@@ -242,7 +242,7 @@ def read_answer(raw: Any) -> Completion:
 
 
 def _read_usage(draft: Draft, usage: Any) -> None:
-    """The tokens; thoughts are counted beside those of the answer, and what tools read beside those of the prompt."""
+    """The tokens. Gemini counts thoughts beside the answer, and what tools read beside the prompt."""
     if usage is None:
         return
     given, from_tools, said, thought = (

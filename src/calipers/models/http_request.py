@@ -1,7 +1,7 @@
-"""One request over HTTP, its answer, and every way in which there is none, as an `AgentError`.
+"""One request over HTTP, and its answer; without an answer, an `AgentError` says why.
 
-Redirects are not followed: what was asked of one address is not told to another. Nothing is tried again: a run has
-`retry=` for that. A key is in no message, even where the server repeats it.
+Redirects are not followed: a request for one address is not sent to another. Nothing is retried: a run has `retry=` for
+that. A key is in no message, even where the server repeats it.
 """
 
 import asyncio
@@ -41,13 +41,13 @@ class Reply(NamedTuple):
         """The body as text; what cannot be read is replaced."""
         try:
             return self.body.decode(self.charset or "utf-8", errors="replace")
-        except LookupError:  # an encoding that nobody knows
+        except LookupError:  # an unknown encoding
             return self.body.decode(errors="replace")
 
 
 @dataclass(eq=False)
 class Request:
-    """What to ask, of whom, and for how long."""
+    """What to send, where, and how long to wait."""
 
     url: str
     method: str
@@ -77,14 +77,14 @@ class Request:
         Raises:
             AgentTimeoutError: there was none in time.
             AgentConnectionError: the agent cannot be reached, or hung up.
-            InvalidOptionError: the address is none, or the request cannot be sent.
+            InvalidOptionError: the address is invalid, or the request cannot be sent.
             MissingExtraError: aiohttp is not installed, and no other client is given.
         """
         check_seconds("timeout", self.timeout)
         check_address(self.url)
         if client is not None and not hasattr(client, "request"):
             raise InvalidOptionError(
-                f"{client!r:.200} is no client: give an httpx.AsyncClient or aiohttp.ClientSession"
+                f"client must be an httpx.AsyncClient or aiohttp.ClientSession, got {client!r:.200}"
             )
         own = await session_of_loop() if client is None else None  # loads aiohttp, before the time counts
         limit = asyncio.timeout(self.timeout)
@@ -158,7 +158,7 @@ class Request:
             headers["Content-Type"] = self.content_type
         if "authorization" not in given or "@" not in self.url:
             return self.url, headers
-        parts = urlsplit(self.url)  # who asks is said once: in a header, or in the address
+        parts = urlsplit(self.url)  # the header wins over the user in the address
         return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2])), headers
 
     def _why(self, error: BaseException) -> str:
@@ -191,7 +191,7 @@ def check_address(url: Any, *, name: str = "url") -> None:
     """Check an address.
 
     Raises:
-        InvalidOptionError: it is none that HTTP knows.
+        InvalidOptionError: it is not an HTTP address.
     """
     if isinstance(url, str) and is_address(url, ("http", "https")):
         return
@@ -227,7 +227,7 @@ def as_json(body: Any, *, what: str = "the request") -> bytes:
 
 
 def _not_finite(value: Any) -> float | None:
-    """The first number in a value that JSON cannot hold, which a serializer would take for `null`."""
+    """The first number in a value that JSON cannot hold: a serializer would write `null`."""
     if isinstance(value, str):
         return None
     if isinstance(value, float):

@@ -1,13 +1,13 @@
-"""One HTTP session for each event loop, shared by all who ask from it, and closed with the loop.
+"""One HTTP session for each event loop, shared by all its requests, and closed with the loop.
 
-A connection belongs to the loop it was opened in, and a program may have several. So each loop has a session, from its first
-request to its end; `asyncio.run` sees to the end, and for `Dataset.evaluate_sync` and the like the end of the process does. There
-is nothing to close. Connections that are not used close by themselves within seconds. A forked child opens its own.
+A connection belongs to the loop it was opened in, and a program may have several. So each loop has a session, from its
+first request until `asyncio.run` ends, or for `Dataset.evaluate_sync` and the like until the process ends. There is nothing
+to close. Idle connections close by themselves within seconds. A forked child opens its own.
 
-- **Requests stand alone.** No cookie is kept, or one case could go on with the conversation of another.
-- **There is no limit to the connections**: how much is under way is the run's decision.
-- **Proxies are those of the environment** (`HTTP_PROXY`, `HTTPS_PROXY`, `NO_PROXY`, as they stand at a loop's first
-  request), but never on the way to this machine itself. `.netrc` is not read: a key is sent if you gave one.
+- **Requests stand alone.** No cookie is kept, or one case could continue the conversation of another.
+- **The number of connections is not limited**: the run decides how much is in flight.
+- **Proxies are those of the environment** (`HTTP_PROXY`, `HTTPS_PROXY`, `NO_PROXY`, at a loop's first request), but never on
+  the way to this machine itself. `.netrc` is not read.
 - **Certificates are those of the system.**
 """
 
@@ -88,7 +88,7 @@ async def session_of_loop() -> Session:
 
 
 async def _lifetime(loop: asyncio.AbstractEventLoop, client: "aiohttp.ClientSession") -> AsyncGenerator[None]:
-    # A loop that shuts down closes the asynchronous generators that were begun in it: that is how a session hears of it.
+    # A loop that shuts down closes its asynchronous generators, and so this session.
     try:
         yield
     finally:
@@ -98,7 +98,7 @@ async def _lifetime(loop: asyncio.AbstractEventLoop, client: "aiohttp.ClientSess
 
 @atexit.register
 def _close_leftovers(*, of_closed_loops: bool = False) -> None:
-    """Close the sessions of loops that were never shut down, or aiohttp would complain when they are swept up."""
+    """Close the sessions of loops that were never shut down, or aiohttp would warn about them."""
     for loop, session in list(_sessions.items()):
         if loop.is_closed():
             _sessions.pop(loop, None)
@@ -110,7 +110,7 @@ def _close_leftovers(*, of_closed_loops: bool = False) -> None:
 
 
 def _leave_to_parent() -> None:
-    """Forget the sessions of the parent: a child that closed one would say so to the server."""
+    """Forget the sessions of the parent: closing one here would close it for the server."""
     global _sessions  # noqa: PLW0603 - it belongs to the process
     keep_for_ever(_sessions)
     _sessions = {}

@@ -1,4 +1,4 @@
-"""What a request to a model is made of, whoever serves it: an address and a key, sounds, tools, further settings.
+"""What a request to a model is made of: an address and a key, sounds, tools, further settings.
 
 One list of tools serves every provider. Each of these declarations is understood:
 
@@ -37,11 +37,7 @@ class Provider(NamedTuple):
     """What the value of that header begins with."""
 
     def key(self, given: str | None, *, base_url: str) -> str | None:
-        """The key that was given or that the environment has; at any address but its own, there may be none.
-
-        Raises:
-            InvalidOptionError: there is none, and it is needed.
-        """
+        """The key that was given, or that of the environment; the provider's own address needs one."""
         for found in (given, *(os.environ.get(name) for name in self.key_variables)):
             if found and found.strip():
                 return found.strip()
@@ -69,7 +65,7 @@ def laid_over(settings: Mapping[str, Any], changes: Mapping[str, Any] | None) ->
 
 
 def endpoint(base_url: str, path: str) -> str:
-    """The address of a path below a base; a base that has the path already, and its query, stay as they are."""
+    """The address of a path below a base; the path is not added twice, and a query stays."""
     try:
         parts = urlsplit(base_url)
     except ValueError:
@@ -79,7 +75,7 @@ def endpoint(base_url: str, path: str) -> str:
 
 
 def socket_address(base_url: str) -> str:
-    """The base of an address as a WebSocket's; you may give it with `http`."""
+    """The base of an address for a WebSocket; `http` becomes `ws`."""
     for http, socket in (("https://", "wss://"), ("http://", "ws://")):
         if base_url.startswith(http):
             base_url = socket + base_url.removeprefix(http)
@@ -159,7 +155,7 @@ def _without_strict(declaration: dict[str, Any]) -> dict[str, Any]:
 
 
 def _sorted_out(tools: Tools) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Plain declarations, and what is none."""
+    """Plain declarations, and everything else."""
     plain: list[dict[str, Any]] = []
     others: list[dict[str, Any]] = []
     for tool in tools:

@@ -1,14 +1,14 @@
 """OpenAI's chat completions and Responses API, and every server that speaks the same protocols.
 
-`body` is a request for `POST /chat/completions`. `read` understands four shapes, as dicts or as objects of the SDK:
+`body` is a request for `POST /chat/completions`. `read_answer` understands four shapes, as dicts or as objects of the SDK:
 
 - a chat completion: `choices[].message.tool_calls[].function`, and the older `function_call`;
 - the chunks of a streamed one, as a list: `choices[].delta`, whose pieces are put together by their index;
 - a response of the Responses API: `output[]` items of type `function_call`;
 - the events of a Realtime session, as a list (`openai_realtime`).
 
-The calls of all choices count, since some servers put words and calls into different ones. An answer that the provider
-broke off (`length`, `content_filter`, `incomplete`) is recorded as `incomplete`.
+The calls of all choices count, since some servers put text and calls into different ones. An answer that the provider
+broke off (`length`, `content_filter`, `incomplete`) has the problem `incomplete`.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,7 @@
 """OpenAI's Realtime API: the events that a session is set up and asked with, and those that come back.
 
-`response.done` has the last word on the calls of its response; the events before it count where it never came. The calls of
-a cancelled response do not count: no one would have run them.
+`response.done` has the last word on the calls of its response; without it, the events before it count. The calls of a
+cancelled response do not count.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -158,7 +158,7 @@ class RealtimeAnswer:
 
 
 class _Item:
-    """One item of a response, as far as its events say."""
+    """One item of a response, put together from its events."""
 
     def __init__(self, response: Any) -> None:
         self.response = response
@@ -182,7 +182,7 @@ class RealtimeEvents:
         self._end: Any = None
         self._answered = False
         self._is_whole = False
-        """Whether the last response came to its end, whatever became of those before it."""
+        """Whether the last response is complete."""
 
     def add(self, kind: str, event: Any) -> None:
         """Take in an event of this type."""
@@ -216,7 +216,7 @@ class RealtimeEvents:
 
     @staticmethod
     def _key(item_id: Any, response: Any, index: Any) -> Any:
-        """What tells items apart: their id, or else their place in the response."""
+        """The id of an item, or else its place in the response."""
         return item_id if isinstance(item_id, str) and item_id else f"{response!r} {index!r}"
 
     def _take_item(self, response: Any, index: Any, item: Any) -> None:

@@ -1,4 +1,4 @@
-"""What messages may show: addresses without their secrets, texts with `[redacted]` in place of keys."""
+"""What messages may show of a request: addresses without their secrets, texts with `[redacted]` in place of keys."""
 
 from base64 import b64encode
 from collections.abc import Iterable, Mapping
@@ -9,18 +9,15 @@ from calipers.data.redaction import is_secret_name, masked_text, without
 _EXCERPT = 500
 """How much of a text a message shows."""
 _SHORTEST = 4
-"""A shorter value is no secret worth the name, and would be found in ordinary words."""
+"""A shorter value is not a secret, and would be found in ordinary words."""
 _TELLING = ("auth", "cookie", "credential", "key", "password", "secret", "session", "signature", "token")
-"""Parts of the names of headers and query parameters that carry secrets, beyond what `is_secret_name` says of any name."""
+"""Parts of the names of headers and query parameters that carry secrets, beyond those of `is_secret_name`."""
 _SCHEMES = ("basic", "bearer", "token")
-"""Words in such values that anyone may read."""
+"""Words in such values that are not secret."""
 
 
 def shown_address(url: str) -> str:
-    """A URL without user, password, query and fragment: those are where secrets are.
-
-    What has no host is no URL, and is shown as it was written, as far as it holds no secret.
-    """
+    """A URL without user, password, query and fragment, which may hold secrets."""
     try:
         parts = urlsplit(url)
         host = parts.netloc.rpartition("@")[2]
@@ -32,7 +29,7 @@ def shown_address(url: str) -> str:
 
 
 def secrets_of(url: str, headers: Mapping[str, str] | None, api_key: str | None = None) -> list[str]:
-    """What must not be repeated: the key, the password, and the values of telling headers and query parameters."""
+    """What no message may repeat: the key, the password, and the values of headers and query parameters that carry secrets."""
     found = [api_key or ""]
     for name, value in (headers or {}).items():
         if _tells(name):

@@ -1,4 +1,4 @@
-"""Running untrusted Python code in a child process that ends together with everything it started."""
+"""Runs untrusted Python code in a child process that ends together with everything it started."""
 
 from calipers.errors import SandboxError
 from calipers.sandbox.program import Limits, Outcome, Protection, StoppedBy

@@ -1,12 +1,11 @@
-"""One child process, seen from outside: started, read, stopped when it must be, gone when `hold` returns.
+"""One child process, seen from outside: started, read, stopped if need be, gone when `hold` returns.
 
-Everything arrives as a callback of the event loop, and nothing waits in a task of its own or in asyncio's subprocess
-machinery: so a cancelled caller, or a loop that shuts down, can always wait for the end of the child, and the
-caller's way of handling SIGCHLD does not matter.
+Everything arrives as a callback of the event loop; there is no task of its own and none of asyncio's subprocess machinery.
+So a cancelled caller, or a loop that shuts down, can always wait for the end of the child, and the caller's way of handling
+SIGCHLD does not matter.
 
-The Python that runs the program is the one that runs Calipers, without its virtual environment: that is a folder of links to
-a base installation, so the base is what runs. The program sees the standard library and nothing else, unless
-`Sandbox.packages` names folders to import from.
+The program runs in the Python of Calipers, without its virtual environment. It sees the standard library and nothing else,
+unless `Sandbox.packages` names folders to import from.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ _MARKER = "CALIPERS_SANDBOX"
 
 
 class Report(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the supervisor saw. A program of the same user might get at the supervisor, so nothing is taken on trust."""
+    """The supervisor's report. A program of the same user might tamper with it, so it is validated."""
 
     exit_code: Annotated[int, msgspec.Meta(ge=-128, le=255)]
     """The program's exit code, or minus the signal that ended it."""
@@ -159,7 +158,7 @@ def _fresh_folder() -> Iterator[str]:
 
 @contextlib.contextmanager
 def _file_of(content: bytes) -> Iterator[int]:
-    """An open file without a name. Unlike a pipe it never blocks, however much it holds and whoever does not read."""
+    """An open file without a name. Unlike a pipe it never blocks, even if it is not read."""
     with tempfile.TemporaryFile() as file:
         file.write(content)
         file.seek(0)
@@ -319,8 +318,8 @@ class _Child:
 def _kill_marked(marker: str) -> None:
     """Kills the processes that still carry the marker in their environment.
 
-    For a program that killed its own supervisor, which only a program run as the caller's own user can do. One that
-    also started another program with an environment of its own is out of reach: only bubblewrap holds that one.
+    For a program that killed its own supervisor, which only a program of the caller's own user can do. What it started
+    with another environment is out of reach without bubblewrap.
     """
     wanted = f"{_MARKER}={marker}".encode()
     for _ in range(200):
@@ -332,8 +331,8 @@ def _kill_marked(marker: str) -> None:
                     found = True
                     os.kill(int(environment.parent.name), signal.SIGKILL)
                 elif not said and (environment.parent / "exe").exists():
-                    # It is just becoming another program, and has an environment again in a moment. What has none for ever
-                    # is of the kernel, and no program.
+                    # It is just becoming another program, and has an environment again in a moment. A process of the
+                    # kernel never has one.
                     found = True
         if not found:
             return

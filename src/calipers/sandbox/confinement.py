@@ -1,12 +1,12 @@
 """A way to hold a program: inside bubblewrap or by resource limits alone, and as which user.
 
-The system does not limit the processes of root, and counts those of anyone else by user. So a sandbox started by root
-runs each program as a user of its own, with a number that no other user has. A sandbox started by a plain user shares the
-count with everything that user runs; there the limit is set above what is running at the start.
+The system does not limit the processes of root, and counts those of other users by user. So a sandbox started by root
+runs each program as a user of its own. A sandbox started by another user sets the limit above what that user runs at the
+start.
 
-Inside bubblewrap there is no network, and no other process can be seen. The root is read-only and holds /usr, the
-interpreter and the folders named to import from; /tmp and /dev/shm are private, writable and of limited size. Version 0.7
-of bubblewrap is the first with a limit on size.
+Inside bubblewrap there is no network, and other processes cannot be seen. The root is read-only and holds /usr, the
+interpreter and the folders named to import from; /tmp and /dev/shm are private, writable and of limited size, which needs
+bubblewrap 0.7.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ _borrowing = threading.Lock()
 
 @contextlib.contextmanager
 def borrowed_user() -> Iterator[int]:
-    """A user number that no other program of this process has now."""
+    """A user number that no other program of this process is using."""
     numbers = _usable_numbers()
     with _borrowing:
         if len(numbers) <= len(_borrowed):
@@ -133,9 +133,9 @@ def bubblewrap_command(
 ) -> list[str]:
     """The command line that runs `command` in bubblewrap with the `readable` folders at their own paths.
 
-    With `root`, the command starts as root, stripped of all but the rights to become another user, to give that user
-    its files and to end its processes. Anyone else needs a user namespace, which some systems forbid. `filter_file` is an
-    open file with the filter of system calls.
+    With `root`, the command starts as root, with only the rights to become another user, to give that user its files and
+    to end its processes. Other users need a user namespace, which some systems forbid. `filter_file` is an open file with
+    the filter of system calls.
     """
     writable = ["--perms", "1777", "--size", str(folder_bytes), "--tmpfs"]
     # As the first process of its namespace, the supervisor inherits every orphan and cannot be killed from within; and

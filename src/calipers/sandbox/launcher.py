@@ -264,10 +264,10 @@ def descendants(ancestor: int) -> list[int]:
 
 
 def remove_folder(folder: str) -> None:
-    """Deletes a folder that a hostile program filled and that nobody uses any more.
+    """Deletes a folder that a hostile program filled.
 
-    Folders without permissions are opened first. Nested ones are walked by going down and up a step at a time: a chain
-    of them can be deeper than Python's recursion limit and longer than a path may be. An error leaves the rest behind.
+    Folders without permissions are opened first. Nested ones are walked a step at a time: a chain of them can be deeper
+    than Python's recursion limit and longer than a path may be. An error leaves the rest behind.
     """
     with _Suppressed(OSError):
         os.chmod(folder, 0o700)

@@ -1,12 +1,11 @@
-"""A program in the sandbox: what it may use, how it ended, and what held it.
+"""A program in the sandbox: its limits, how it ended, and what held it.
 
 Every limit except `seconds` and `output_bytes` holds for each process alone: a program with four processes may use four
-times the memory. Where the program can live on after meeting a limit (a file too large, a process too many) it gets the
-error that the system gives, and may handle it.
+times the memory. A program that meets a limit on files or processes gets the error of the system, and may handle it.
 
-`stopped_by` names a limit only where that limit is known to be the cause. Too much memory is known in one way: the
-program's last words are an uncaught MemoryError. A program that dies of a signal that was not sent from here (a crash, the
-system's own out-of-memory killer) has `signal` set and `stopped_by` None.
+`stopped_by` names a limit only if it is known to be the cause. Too much memory is known by an uncaught MemoryError as the
+program's last words. A program that dies of a signal that was not sent from here (a crash, the system's out-of-memory
+killer) has `signal` set and `stopped_by` None.
 """
 
 from __future__ import annotations
@@ -77,7 +76,7 @@ Protection: TypeAlias = Literal["bubblewrap", "limits"]
 """`bubblewrap`: isolated from network, files and processes. `limits`: resource limits and a clean folder, no isolation."""
 
 StoppedBy: TypeAlias = Literal["time", "cpu", "memory", "output", "unknown"]
-"""The limit that ended a program; `unknown`: its supervisor was killed, so nobody saw how it ended."""
+"""The limit that ended a program; `unknown`: its supervisor was killed and could not report."""
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -92,7 +91,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     stopped_by: StoppedBy | None
     """The limit that ended it; None if it ended for another reason."""
     signal: int | None
-    """The signal that ended it, whoever sent it; None if none did."""
+    """The signal that ended it; None if none did."""
     duration: float
     """Seconds on the clock from the program's first line to its end; from the interpreter's start if that was not seen."""
     cpu_seconds: float | None

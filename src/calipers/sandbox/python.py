@@ -1,12 +1,12 @@
 """The sandbox: running Python code that a language model wrote.
 
 A program runs in a child process that ends together with everything it started: when it is done, at a limit, when the
-awaiting task is cancelled, and also if this process dies. A process that the program leaves behind does not outlive it.
+awaiting task is cancelled, and if this process dies.
 
-With bubblewrap the program has no network, a read-only root without the caller's files, and no sight of other
-processes. Where bubblewrap is absent or forbidden, resource limits, an empty environment and a fresh folder are all that
-holds it: it can reach the network, read what its user may read, and leave files wherever that user may write. Every
-outcome says which of the two it was, and `require_isolation` refuses the second.
+With bubblewrap the program has no network, a read-only root without the caller's files, and cannot see other processes.
+Without bubblewrap there are only resource limits, an empty environment and a fresh folder: the program can reach the
+network, read what its user may read, and write where that user may write. Every outcome says which of the two it was, and
+`require_isolation` refuses the second.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ class Sandbox(msgspec.Struct, frozen=True, kw_only=True):
     packages: tuple[str | Path, ...] = ()
     """Folders that the program may import from, beside the standard library, such as a site-packages."""
     require_isolation: bool = False
-    """Whether to raise `SandboxError` where bubblewrap cannot be had, instead of running with limits alone."""
+    """Whether to raise `SandboxError` without bubblewrap, instead of running with limits alone."""
 
     async def run(self, code: str, *, stdin: str = "", limits: Limits = DEFAULT_LIMITS) -> Outcome:
-        """Runs a program to its end. Whatever it does, short of not starting, is in the outcome.
+        """Runs a program to its end. Whatever it does, once started, is in the outcome.
 
         Raises:
             TypeError: `code` or `stdin` is not a str.
@@ -130,7 +130,7 @@ def _stopped_by(ending: Ending, code: int | None, limits: Limits) -> StoppedBy |
         return "time" if ending.abandoned else "unknown"
     if ending.report.timed_out:
         return "time"
-    # The system counts in whole ticks, so the exact sum may fall a little short of the limit.
+    # The system counts in whole ticks, so the sum may fall a little short of the limit.
     if code in {-signal.SIGXCPU, -signal.SIGKILL} and ending.report.cpu_seconds > limits.cpu_limit - 0.5:
         return "cpu"
     last_words = ending.stderr.rstrip().rpartition(b"\n")[2]
@@ -179,7 +179,7 @@ def _key(bubblewrap: str | None) -> tuple[object, ...]:
 
 
 def _ignores_children() -> bool:
-    """Whether this process ignores SIGCHLD, which bubblewrap would inherit and then wait for its own child forever."""
+    """Whether this process ignores SIGCHLD; bubblewrap would inherit that, and wait for its child forever."""
     return signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN
 
 

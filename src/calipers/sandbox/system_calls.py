@@ -1,15 +1,12 @@
 """The system calls that a program in the sandbox may not make, as a filter that the kernel runs on each call.
 
-Refused are those that hand out memory outside of a process's own, where no limit on a process counts it: shared memory,
-files in memory, message queues, pages given to a pipe, rings of io_uring, larger buffers of a pipe or a socket. So are those
-that make a new namespace or mount a file system, which would be a way to such memory: a tmpfs of any size. The program gets
-the error EPERM, as if it lacked the right, and may handle it.
-
-What is left are the buffers that the kernel gives to each pipe and socket by itself, and the limit on open files bounds their
-number.
+Refused are calls that hand out memory which no limit on a process counts: shared memory, files in memory, message queues,
+pages given to a pipe, rings of io_uring, larger buffers of a pipe or a socket. Refused, too, are calls that make a new
+namespace or mount a file system, such as a tmpfs of any size. The program gets the error EPERM, and may handle it. The
+ordinary buffers of pipes and sockets remain; the limit on open files bounds their number.
 
 `clone3` keeps its flags where a filter cannot read them, so it "does not exist": every C library then takes `clone`. Calls
-of another architecture than the machine's own have other numbers, and are refused altogether.
+of another architecture have other numbers, and are refused altogether.
 
 The filter is a few dozen instructions of the classic Berkeley packet filter, written out here: a binding of libseccomp
 would be a compiled dependency for a table of numbers that never change.

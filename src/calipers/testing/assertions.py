@@ -1,8 +1,8 @@
 """Assertions about reports, for tests: `assert_passed`, `assert_rate`, `assert_mean`.
 
-Each raises an `AssertionError` that shows the numbers with their interval and the attempts behind them: inputs, what was
-expected and what came, and what the evaluators said. Nothing vacuous passes: a report without attempts, an attempt of
-which nothing was asserted and a run that ended early fail every one of them.
+Each raises an `AssertionError` that shows the numbers with their interval and the attempts behind them: inputs, expected and
+actual output, and the reasons of the evaluators. Nothing vacuous passes: a report without attempts, an attempt without an
+assertion and a run that ended early fail all of them.
 """
 
 from typing import Literal, TypeVar, overload
@@ -32,7 +32,7 @@ _KINDS: dict[Kind, str] = {
     "score": "a score, which has a mean: use assert_mean",
     "label": "a label, which has neither a rate nor a mean: add an evaluator that returns True or False",
 }
-"""What there is to say of a result that was taken for one of another kind."""
+"""What a result is that was taken for one of another kind."""
 
 
 @overload
@@ -86,7 +86,7 @@ def _check_totals(report: Report, min_pass: int | None) -> None:
 def missing_passes(
     records: list[Record], *, min_pass: int | None = None, shown: set[str] | None = None
 ) -> str | None:
-    """Why the attempts at some case do not suffice; `None` if they do. Tracebacks in `shown` are not shown again."""
+    """Why too few attempts at some case passed; `None` if enough did. Tracebacks in `shown` are not shown again."""
     by_case: dict[str, list[Record]] = {}
     for record in records:
         by_case.setdefault(record.source_case_name or record.name, []).append(record)
@@ -138,9 +138,9 @@ def assert_rate(
     Args:
         report: of a run.
         evaluator: judge by the assertion of this name; default: by the whole attempt.
-        at_least: the lowest rate that will do, from 0 to 1.
-        at_most: the highest rate that will do, from 0 to 1: for what should be rare.
-        whole_interval: ask it of every rate that the interval holds possible, not only of the one measured.
+        at_least: the lowest rate allowed, from 0 to 1.
+        at_most: the highest rate allowed, from 0 to 1: for what should be rare.
+        whole_interval: whether the whole interval must be within the bounds, not only the measured rate.
         confidence: of the interval.
     """
     __tracebackhide__ = True
@@ -179,9 +179,9 @@ def assert_mean(
     Args:
         report: of a run.
         evaluator: the name of the score.
-        at_least: the lowest mean that will do.
-        at_most: the highest mean that will do.
-        whole_interval: ask it of every mean that the interval holds possible, not only of the one measured.
+        at_least: the lowest mean allowed.
+        at_most: the highest mean allowed.
+        whole_interval: whether the whole interval must be within the bounds, not only the measured mean.
         confidence: of the interval.
     """
     __tracebackhide__ = True
@@ -312,7 +312,7 @@ def _check_complete(report: Report) -> None:
 
 
 def _silent(report: Report, evaluator: str | None = None) -> list[str]:
-    """Who was skipped throughout, and why: one evaluator, or all of them."""
+    """The evaluators that were skipped throughout, and why; or one of them."""
     found = [(name, why) for name, why in silences(report) if evaluator in {None, name}]
     lines = [f"  {fit(name, _NAME)}: {fit(why, 6 * _NAME)}" for name, why in found[:_SILENT]]
     return lines + ([f"  … and {len(found) - _SILENT:,} more"] if len(found) > _SILENT else [])

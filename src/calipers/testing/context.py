@@ -87,17 +87,17 @@ def make_context(
         settle(attempt, output)
         attempt.trace = attempt.trace if trace is None else trace
     ctx = Scoring().context(attempt)
-    ctx._earlier = _earlier(results)  # noqa: SLF001 - here the test says what earlier judges said
+    ctx._earlier = _earlier(results)  # noqa: SLF001 - here the test says what earlier evaluators said
     return ctx
 
 
 def evaluate_one(
     evaluator: Any, ctx: EvaluatorContext[Any, Any, Any], *, timeout: float | None = None
 ) -> ReportCase:
-    """What a report would keep of one evaluator's opinion of one attempt.
+    """Judge one attempt by one evaluator, as a run would.
 
-    The record has its `results` (also by kind: `assertions`, `scores`, `labels`), and tells the rest apart as a run
-    does: `skipped` where it did not apply, `evaluator_failures` where it did not finish.
+    The record has its `results` (also by kind: `assertions`, `scores`, `labels`), `skipped` where it did not apply, and
+    `evaluator_failures` where it did not finish.
 
     Args:
         evaluator: of any style that `as_evaluator` knows, sync or async.
@@ -108,9 +108,9 @@ def evaluate_one(
         NotAnEvaluatorError: `evaluator` has none of the shapes.
     """
     plan = make_plan([evaluator])
-    for judge in plan.evaluators:
-        # The scorer starts each attempt with no earlier results; the judge is shown the context as it was given.
-        judge.evaluate = _shown(ctx, judge.evaluate)
+    for planned in plan.evaluators:
+        # The scorer starts without earlier results; the evaluator is to see the context as it was given.
+        planned.evaluate = _shown(ctx, planned.evaluate)
     attempt = _attempt(ctx)
     scoring = Scoring(timeout=timeout)
     return run_sync(lambda: scoring.score(attempt, plan, scoring.context(attempt)))
@@ -124,7 +124,7 @@ def _shown(given: EvaluatorContext[Any, Any, Any], evaluate: Any) -> Any:
 
 
 def _attempt(ctx: EvaluatorContext[Any, Any, Any]) -> Attempt:
-    """The attempt a context tells of, as far as it does: one made by hand has none behind it."""
+    """The attempt behind a context; one made by hand has none, so it is made anew."""
     stated: dict[str, Any] = {"expected_output": ctx.expected_output} if ctx.has_expected_output else {}
     name = ctx.name or "case"
     case: Case[Any, Any, Any] = Case(
@@ -237,7 +237,7 @@ def odd_contexts(ctx: EvaluatorContext[Any, Any, Any]) -> list[EvaluatorContext[
 
 
 def _odd_values() -> dict[str, Any]:
-    """Outputs by the way they are shown. Whoever mistakes one type for another meets its opposite here."""
+    """Unusual outputs, by the way they are shown."""
     nested: list[Any] = []
     for _ in range(100):
         nested = [nested]

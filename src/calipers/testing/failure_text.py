@@ -1,7 +1,7 @@
 """Why an attempt did not pass, as lines of text for the failure of a test.
 
-All of it is data that others wrote: every line is made safe to show, and long values are cut. The expectation and the
-output are shown beside each other where both are short, else as the lines in which they differ. A traceback is shown once.
+Every line is made safe to show, and long values are cut. The expectation and the output are shown beside each other if
+both are short, else as a diff. A traceback is shown once.
 """
 
 import difflib
@@ -36,11 +36,11 @@ _PACKAGE = str(Path(__file__).parents[1])
 
 
 def attempts_lines(records: Sequence[Record], *, most: int = 5, shown: set[str] | None = None) -> list[str]:
-    """Why each of the attempts did not pass, for the first few of them; those that came to the same are told once.
+    """Why each of the attempts did not pass, for the first few of them; equal ones are shown once.
 
     Args:
         records: the attempts.
-        most: how many to tell.
+        most: how many to show.
         shown: tracebacks that were shown before, to which these are added.
     """
     lines: list[str] = []
@@ -55,7 +55,7 @@ def attempts_lines(records: Sequence[Record], *, most: int = 5, shown: set[str] 
 
 
 def attempt_lines(record: Record, *, name: str | None = None, shown: set[str] | None = None) -> list[str]:
-    """What was tried, what came of it, and which evaluators did not agree with it. The first line tells the essence.
+    """What was tried, the output, and which evaluators it did not pass. The first line is a summary.
 
     Args:
         record: the attempt.

@@ -95,9 +95,7 @@ class LoopbackServer:
 
     def __init__(self, replies: Replies = Reply()) -> None:  # noqa: B008 - a Reply cannot be changed
         if isinstance(replies, Sequence) and not replies:
-            raise InvalidOptionError(
-                "give at least one Reply: a server without any would have nothing to say"
-            )
+            raise InvalidOptionError("give at least one Reply, got none")
         self.replies = replies
         self.requests: list[Received] = []
         """What was received, in order."""
@@ -176,7 +174,7 @@ class LoopbackServer:
 
     @contextmanager
     def _told(self) -> Iterator[None]:
-        """Keep what fails for the end of the block, where someone can see it."""
+        """Keep an error for the end of the block, where the test sees it."""
         try:
             yield
         except Exception as error:

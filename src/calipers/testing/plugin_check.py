@@ -42,7 +42,7 @@ ADVICE: dict[str, str] = {
     "shared": "make a new object at each call",
     "evaluator": "check_evaluator(...) says what to do about it",
     "view": "make text or bytes of every report, also of one that has no attempts and so no rates",
-    "hook": "catch what may go wrong in a hook: a run goes on without it, but somebody may rely on it",
+    "hook": "catch what may go wrong in a hook: a run goes on without it, but others may rely on it",
 }
 """What to do about a finding, by its rule."""
 
@@ -176,7 +176,7 @@ class _Examination:
         try:
             view = loaded.plugin.create_view()
         except (Exception, SystemExit):
-            return  # told already
+            return  # found by `make`
         if not is_view(view) or writes_itself(view):
             return
         empty = Report(name="check_plugin", cases=[])

@@ -32,7 +32,7 @@ class TemporaryPostgres:
         """A server that is not there yet.
 
         Args:
-            password: that its one user, `postgres`, has to give; `None`: everybody on this machine is let in.
+            password: of its one user, `postgres`; `None`: everyone on this machine may connect.
         """
         self.password = password
         self.port = 0

@@ -74,7 +74,7 @@ def check_store(store: Store) -> None:
 
 
 class _Broken(Exception):  # noqa: N818 - it never leaves this module
-    """A promise of the contract that was not kept."""
+    """The store broke a promise of the contract."""
 
 
 def _expect(found: Any, expected: Any, what: str) -> None:
@@ -167,8 +167,8 @@ def _check_runs(store: Store) -> None:
     for which in (second.id, second.id[:-1], NAME):
         _expect(store.run(which).id, second.id, f"run({which!r})")
     _refuses(lambda: store.run(first.id[:4]), "the beginning of two ids")
-    for nobody in ("", "nobody knows this run", "%"):
-        _refuses(lambda nobody=nobody: store.run(nobody), f"run({nobody!r})")  # type: ignore[misc]
+    for unknown in ("", "no such run", "%"):
+        _refuses(lambda unknown=unknown: store.run(unknown), f"run({unknown!r})")  # type: ignore[misc]
     _expect([info.id for info in store.runs(name=NAME)][:2], [second.id, first.id], "runs, newest first")
     _expect([info.id for info in store.runs(name=NAME, limit=1)], [second.id], "runs with a limit")
     _expect([i.id for i in store.runs(name=NAME, dataset_name="others")], [second.id], "runs of a dataset")
@@ -340,7 +340,7 @@ def _check_find(store: Store) -> None:
     _append(store, old, {0: record(0, output="old")}, key=key)
     _append(store, new, {4: record(4, output="new")}, key=key)
     _append(store, new, {5: record(5, failed=True)}, key=other)
-    known = store.find([key, other, _key("nobody")])
+    known = store.find([key, other, _key("unknown")])
     _expect(list(known), [key], "keys that are known")
     _expect((known[key].attempt.run, known[key].attempt.position), (new.id, 4), "the newest attempt")
     _expect(

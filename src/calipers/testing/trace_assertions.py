@@ -2,9 +2,9 @@
 
     assert_trace(trace).has_tool("search").has_tools_in_order("search", "book").lacks_tool("cancel").contains("booked")
 
-Each claim raises an `AssertionError` that shows what there was instead, and gives back the same object for the next. Nothing
-vacuous holds: a limit on time or tokens fails where nothing was measured, text claims fail without an output, and that a tool was not called
-fails where its calls would not be in the trace.
+Each claim raises an `AssertionError` that shows what there was instead, and returns the same object for the next. Nothing
+vacuous holds: a limit on time or tokens fails if nothing was measured, claims about text fail without an output, and
+`lacks_tool` fails if calls of the tool would not be in the trace.
 """
 
 import json
@@ -33,7 +33,7 @@ def assert_trace(trace: Trace) -> "TraceAssertions":
 
 
 class TraceAssertions:
-    """What `assert_trace` gives: each method is a claim about the trace, and gives back the same object."""
+    """What `assert_trace` returns: each method is a claim about the trace, and returns the same object."""
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
@@ -182,7 +182,7 @@ class TraceAssertions:
         return calls or ["called no tool"]
 
     def _sees(self, *names: str) -> None:
-        """Fail where calls of these tools would not be in the trace: then it does not show that there were none."""
+        """Fail if calls of these tools would not be in the trace."""
         __tracebackhide__ = True
         if not self.trace.calls_known:
             self._fail(NO_TOOL_CALLS, ())
@@ -205,6 +205,6 @@ def _has(call: ToolCall, arguments: Mapping[str, Any]) -> bool:
 
 
 def _some(claim: str, named: tuple[str, ...]) -> None:
-    """Refuse a claim about nothing, which would always hold, and one about an empty text, which every output contains."""
+    """Refuse a claim about nothing, or about an empty text: it would always hold."""
     if not named or not all(named):
         raise InvalidOptionError(f"{claim} needs something to look for, got {named!r}")
