@@ -25,7 +25,7 @@ from calipers.agents import (
 )
 from calipers.agents.call_evidence import MARK, tools_reached
 from calipers.agents.recording import Recording
-from calipers.data.context import NO_TOOL_CALLS
+from calipers.data.context import NO_TOOL_CALLS, not_recorded
 from calipers.data.trace import joined
 from calipers.data.trace_json import read_trace, trace_data
 from calipers.evaluators import FollowsTrajectory, ToolCallCount, ToolCallsMatch
@@ -325,8 +325,10 @@ def test_a_claim_that_names_a_tool_whose_calls_would_not_be_seen_is_skipped(requ
     assert [result.value for result in record.results] == [True], "of all calls, marked tools are evidence"
     assert len(record.skipped) == len(NAMING)
     assert {skip.reason for skip in record.skipped} == {
-        "calls of 'delete' would not be seen: the agent's code reaches no tool of that name marked with @tool: mark it, or if "
-        "the agent has no such tool, say calipers.agents.FunctionAdapter(agent, records_calls=True)"
+        (
+            "calls of 'delete' would not be seen: the agent's code reaches no tool of that name marked with @tool: mark it, or if "
+            "the agent has no such tool, say calipers.agents.FunctionAdapter(agent, records_calls=True)"
+        )
     }
     told = dataset.evaluate_sync(FunctionAdapter(with_unmarked, records_calls=True), progress=False)
     assert not any("@tool" in skip.reason for skip in told.cases[0].skipped)
@@ -515,6 +517,6 @@ def test_a_conversation_without_a_call_is_judged_where_the_tools_are_marked():
     )
     (record,) = dataset.evaluate_sync(chat, progress=False).cases
     assert [result.value for result in record.results] == [True]
-    assert [skip.reason.partition(" ")[0] for skip in record.skipped] == ["'delete'"]
+    assert [skip.reason for skip in record.skipped] == [not_recorded(["delete"])]
     (record,) = dataset.evaluate_sync(silent, progress=False).cases
     assert {skip.reason for skip in record.skipped} == {NO_TOOL_CALLS}
