@@ -27,6 +27,7 @@ CalipersError
 ├── ViewError (RuntimeError)            a view of your own that failed to draw or write a report
 ├── StoreError (RuntimeError)           a store that cannot be opened, read or written; it says what is safe
 │   ├── StoreUnavailableError (StoreError)  it cannot be now and may be later: a full disk, a lock, a lost server
+│   ├── RunChangedError (StoreError)        a run cannot be resumed, since the task or a setting is another
 │   ├── StoreMissingError (StoreError)      there is none, and it was only to be read
 │   └── StoreDamagedError (StoreError)      something in it is not what was written
 ├── SandboxError (RuntimeError)         a program that could not be run as asked; what it does wrong is in the outcome
@@ -253,6 +254,15 @@ class StoreError(CalipersError, RuntimeError):
 
 class StoreUnavailableError(StoreError):
     """A store that cannot be reached or written now and may be later: a full disk, a lock, a lost server."""
+
+
+class RunChangedError(StoreError):
+    """A stored run that cannot be resumed, since the task or a setting is not what it was."""
+
+    def __init__(self, why: str, *, reuse: str = "with reuse=True") -> None:
+        super().__init__(f"{why}, {reuse} to take over what still holds")
+        self.why = why
+        """The message up to the way to take over what still holds, which the command line has an option for."""
 
 
 class StoreMissingError(StoreError):

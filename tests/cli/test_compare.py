@@ -164,7 +164,7 @@ def test_an_evaluator_whose_code_changed_is_compared_with_a_warning(calipers, wr
         ),
         (["old", "new", "--smallest-relative", "x"], 2, "'--smallest-relative': 'x' is no number"),
         (["old", "new", "--out", "x.xml"], 2, "a comparison is written as json, markdown, html, text"),
-        (["old.json", "new.json", "--out", "new.json"], 2, "would overwrite a report that is compared"),
+        (["old.json", "new.json", "--out", "new.json"], 2, "would overwrite 'new.json', which is read"),
         (["old", "new", "--out", "x.md", "--out", "./x.md"], 2, "two --out write to './x.md'"),
         (["old", "new", "--store", "nowhere.db"], 2, "nowhere.db"),
     ],

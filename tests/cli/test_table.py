@@ -46,7 +46,7 @@ def test_wrong_usage_is_refused(calipers, kept):
         (["a", "nothing"], "no run"),
         (["a", "--to", "html"], "a table of runs is written as"),
         (["a", "--to", "latex", "--to", "csv"], "two --to write to standard output"),
-        (["a.json", "--to", "csv:a.json"], "would overwrite the report"),
+        (["a.json", "--to", "csv:a.json"], "would overwrite 'a.json'"),
         (["a", "--metric", "cost"], "no run has a metric 'cost'"),
     ):
         done = calipers("table", *words)

@@ -88,7 +88,7 @@ def test_columns_and_format_are_passed_on(write):
 
 @pytest.mark.parametrize("form", ["jsonl", "yaml", "json"])
 def test_columns_are_for_tables(write, form):
-    with pytest.raises(InvalidOptionError, match="columns= is for tables"):
+    with pytest.raises(InvalidOptionError, match="columns is for tables"):
         load_dataset(write(f"a.{form}", CONTENT[form]), columns={"inputs": "q"})
 
 

@@ -184,7 +184,7 @@ def test_thousands_of_failures_make_a_short_page(records):
         *(
             (
                 {"max_cases": given},
-                f"max_cases must be a whole number from 0, or None for no limit, got {given!r}",
+                f"max_cases must be a whole number from 0, or None, got {given!r}",
             )
             for given in (-1, "x", 1.5, float("nan"), True)
         ),

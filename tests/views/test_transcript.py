@@ -6,11 +6,11 @@ import pytest
 
 from calipers import Case, Dataset
 from calipers.agents import tool
-from calipers.cli.actions.show import attempt_lines
 from calipers.comparison.case_pairs import cases_of
 from calipers.data.result import EvaluationResult, EvaluatorSpec
 from calipers.report.report import Report
 from calipers.rollouts import Environment, Graph, LeakModerator, Node, RolloutTask, SimulatedUser
+from calipers.views.attempts import attempt_in_full
 from calipers.views.comparison.case import Sided, case_rows
 from calipers.views.github import report_annotations
 from calipers.views.html.records import embedded_records
@@ -53,7 +53,7 @@ def test_a_conversation_is_shown_turn_by_turn_before_and_after_it_was_stored(rep
         ]
         assert [[done.tool_call.name for done in turn.done] for turn in talk.turns] == [[], ["look_up"]]
         assert [list(turn.facts) for turn in talk.turns] == [["goal not reached yet"], ["goal reached"]]
-        lines = [line.strip() for line in attempt_lines(each.cases[0])]
+        lines = [line.strip() for line in attempt_in_full(each.cases[0])]
         said = ["agent: Welcome!", "user: It is 17.", "agent: order 17 was sent", "= goal reached"]
         assert [line for line in lines if line in said] == said
         assert not any("calipers_rollout" in line for line in lines)
@@ -106,7 +106,7 @@ def test_a_result_that_names_its_turn_stands_there_and_nowhere_else():
     )
     case.results = (of_turn, of_all)
     assert [list(turn.results) for turn in transcript_of(case).turns] == [[], [of_turn]]
-    lines = list(attempt_lines(case))
+    lines = list(attempt_in_full(case))
     assert lines.count("      = turn 2: Polite: passed") == 1
     assert lines.count("    Polite: passed") == 1
     (embedded,) = embedded_records(report, report.summaries(), limit=None)["attempts"]

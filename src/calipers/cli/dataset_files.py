@@ -3,40 +3,31 @@
 What is wrong with a file is told in the words of the command line: where the library names an argument, the option.
 """
 
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
-
-import msgspec
 
 from calipers.cli.address import load_object, make_importable
 from calipers.cli.message import problem_lines
 from calipers.errors import DatasetFileError, InvalidOptionError
 from calipers.files import Problem, check_file, dataset_schema, load_dataset
 from calipers.files.dataset_document import DOCUMENTS, format_of, read_data
-from calipers.files.problem import Problems
+from calipers.files.problem import ArgumentNames, Problems, naming_arguments
 from calipers.files.value_type import type_arguments
 from calipers.plugins import PluginManager
 from calipers.run.dataset import Dataset
 
-_OPTIONS: Final = tuple(
-    (re.compile(argument), option)
-    for argument, option in {
-        r"your own, and those of plugins, go into evaluator_types=\[\.\.\.\]": (
-            "name your own with --evaluator-type module:Name, install the plugin that has it, or name a folder with --plugin"
-        ),
-        r"two of evaluator_types": "two of --evaluator-type",
-        r"allow_modules=\['(.*?)'\]": r"--allow-module \1",
-        r"columns=\{'inputs': \.\.\.\}": "--column inputs=COLUMN",
-        r"columns=\{\.\.\.\}": "--column FIELD=COLUMN",
-        r"columns=(?= is for)": "--column",
-        r"^columns says": "--column says",
-        r",? or pass format=": "",
-    }.items()
+OPTIONS: Final = ArgumentNames(
+    own_evaluators="; name your own with --evaluator-type module:Name, install the plugin that has it, or name a folder with --plugin",
+    evaluator_types="--evaluator-type",
+    allow_module="--allow-module {}",
+    columns="--column",
+    inputs_column="--column inputs=COLUMN",
+    some_column="--column FIELD=COLUMN",
+    format="",
 )
-"""What messages of the library call an argument, and what takes its place here."""
+"""What messages about files call the options."""
 
 
 class DatasetFiles:
@@ -86,14 +77,13 @@ class DatasetFiles:
     def check(self, path: Path) -> list[Problem]:
         """All that is wrong with a file."""
         with in_options():
-            problems = check_file(
+            return check_file(
                 path,
                 types=self._types,
                 evaluator_types=self._evaluator_types,
                 allow_modules=self._allow_modules,
                 columns=self._columns,
             )
-        return [with_options(problem) for problem in problems]
 
     def schema(self) -> dict[str, Any]:
         """The JSON Schema of such files."""
@@ -115,25 +105,12 @@ def is_voice_file(path: Path) -> bool:
 
 @contextmanager
 def in_options() -> Iterator[None]:
-    """A block in which what the library raises names options in place of its arguments."""
+    """A block in which messages name options in place of the library's arguments."""
     try:
-        yield
+        with naming_arguments(OPTIONS):
+            yield
     except DatasetFileError as error:
-        problems = [with_options(problem) for problem in error.problems]
-        raise DatasetFileError(problem_lines(problems) or str(error), problems) from error
-    except InvalidOptionError as error:
-        raise InvalidOptionError(_options_in(str(error))) from error
-
-
-def with_options(problem: Problem) -> Problem:
-    """The problem, with options in the place of the library's arguments."""
-    return msgspec.structs.replace(problem, message=_options_in(problem.message))
-
-
-def _options_in(message: str) -> str:
-    for argument, option in _OPTIONS:
-        message = argument.sub(option, message)
-    return message
+        raise DatasetFileError(problem_lines(error.problems) or str(error), error.problems) from error
 
 
 def _types(found: Sequence[Any]) -> tuple[Any, ...] | None:

@@ -1,12 +1,11 @@
 """`calipers run --stop-when-decided`: end each evaluation when its gate is decided, and go by the gate's outcome."""
 
-import sys
 from typing import Any
 
 from calipers.cli.actions.gate import CODES, read_policy
 from calipers.cli.evaluation_outcome import Complaint
 from calipers.cli.exits import PASSED
-from calipers.cli.message import silence
+from calipers.cli.output import printing
 from calipers.cli.reports import known_changes, named_reports
 from calipers.cli.store import open_kept
 from calipers.comparison.evaluator_changes import KnownEvaluators
@@ -17,7 +16,6 @@ from calipers.gate.policy import Policy
 from calipers.report.report import Report
 from calipers.run.dataset import Dataset
 from calipers.views.gate.terminal import print_verdict
-from calipers.views.github import commands_off
 
 
 class Decider:
@@ -67,12 +65,9 @@ class Decider:
             changed_evaluators=known_changes(self.evaluators, self._kept(report)),
         )
         if shows:
-            try:
-                with commands_off():  # in a GitHub log, text that a model wrote must not become a command
-                    print()  # noqa: T201 - the report stands above
-                    print_verdict(verdict)
-            except (BrokenPipeError, SystemExit):  # recent versions of rich exit where earlier ones raise
-                silence(sys.stdout)
+            with printing():
+                print()  # noqa: T201 - the report stands above
+                print_verdict(verdict)
         code = CODES[verdict.outcome]
         if code == PASSED:
             return []

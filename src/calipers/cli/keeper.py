@@ -28,10 +28,6 @@ _PASSWORD = re.compile(r"(?<=://)([^/?#@:]*):[^/?#@]*@")
 """The name and the password in a URL: what is printed may be read by others."""
 
 
-_LOSS = "left out"
-"""Words in the notes about a resumed run that tell of results which are not there any more."""
-
-
 class Kept(NamedTuple):
     """Where one evaluation is kept."""
 
@@ -211,9 +207,9 @@ class Keeper:
             yield f"Kept in {self.where}: calipers show {reuse.run}{self._store_flag()}"
 
     def losses(self, report: Report) -> Iterator[str]:
-        """What a resumed run had and has no more: it is said to those who want quiet, too."""
-        notes = [] if report.reuse is None or self.resume is None else report.reuse.notes
-        yield from (f"Note: {each}" for each in notes if _LOSS in each)
+        """What a resumed run had and has no more: --quiet does not hide it."""
+        losses = [] if report.reuse is None or self.resume is None else report.reuse.losses
+        yield from (f"Note: {each}" for each in losses)
 
     def way_to_resume(
         self, report: Report, *, targets: Sequence[str] = (), instead: str | None = None, by_id: bool = True
@@ -249,11 +245,6 @@ def _words() -> list[str]:
     """What was written after `calipers`."""
     args: list[str] = click.get_current_context().find_root().obj.args
     return args
-
-
-def with_options(message: str) -> str:
-    """What a store says of a run, with options in the place of arguments."""
-    return message.replace("with reuse=True to take", "and give --reuse in place of --resume to take")
 
 
 def _unfinished(store: Store, dataset_name: str | None, task_name: str) -> list[RunInfo]:

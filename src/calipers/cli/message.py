@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TextIO
 import click
 
 from calipers.cli.exits import ERRORED, INTERRUPTED, TERMINATED, USAGE
-from calipers.errors import CalipersError, DatasetFileError, InvalidOptionError
+from calipers.errors import CalipersError, DatasetFileError, InvalidOptionError, RunChangedError
 from calipers.process.interrupt import Terminated, is_interrupt
 
 if TYPE_CHECKING:
@@ -125,6 +125,8 @@ def describe(error: BaseException) -> tuple[int, str]:
             return USAGE, error.format_message()
         case InvalidOptionError():
             return USAGE, str(error)
+        case RunChangedError():
+            return ERRORED, str(RunChangedError(error.why, reuse="and give --reuse in place of --resume"))
         case CalipersError():
             return ERRORED, str(error)
         case OSError() if error.strerror:

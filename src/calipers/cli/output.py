@@ -233,6 +233,16 @@ def clean_stdout(*, wanted: bool) -> Iterator[TextIO]:
         os.close(kept)
 
 
+@contextmanager
+def printing() -> Iterator[None]:
+    """A block that prints text of others: in a GitHub log none of it becomes a command, and a reader who stops early is no failure."""
+    try:
+        with commands_off():
+            yield
+    except (BrokenPipeError, SystemExit):  # recent versions of rich exit where earlier ones raise
+        silence(sys.stdout)
+
+
 IncludeCases: TypeAlias = Literal["all", "failed", "none"]
 
 _INCLUDE: Final[dict[IncludeCases, bool | Literal["failed"]]] = {
@@ -249,7 +259,7 @@ def show_report(
     max_cases: int = 20,
     tracebacks: bool = False,
 ) -> None:
-    """Show a report. If nobody reads it to its end, that is no failure of the command.
+    """Show a report.
 
     Args:
         report: what to show.
@@ -257,14 +267,11 @@ def show_report(
         max_cases: attempts in each list; 0 for no limit.
         tracebacks: show where in the code a task or an evaluator failed.
     """
-    try:
-        with commands_off():  # in a GitHub log, text that a model wrote must not become a command
-            print_report(
-                report,
-                include_cases=_INCLUDE[include_cases],
-                max_cases=max_cases or None,
-                no_limit="--max-cases 0",
-                include_tracebacks=tracebacks,
-            )
-    except (BrokenPipeError, SystemExit):  # recent versions of rich exit where earlier ones raise
-        silence(sys.stdout)
+    with printing():
+        print_report(
+            report,
+            include_cases=_INCLUDE[include_cases],
+            max_cases=max_cases or None,
+            no_limit="--max-cases 0",
+            include_tracebacks=tracebacks,
+        )

@@ -15,7 +15,7 @@ from calipers.cli.exits import USAGE
 from calipers.cli.message import CommandError, no_file
 from calipers.cli.store import find_run, open_kept, report_of
 from calipers.comparison.evaluator_changes import EvaluatorChanges, KnownEvaluators
-from calipers.errors import ReportFormatError
+from calipers.errors import InvalidOptionError, ReportFormatError
 from calipers.report.report import Report
 from calipers.views.formats import read_report
 
@@ -100,6 +100,30 @@ def read_file(path: str, done: str) -> Report:
         return read_report(path)
     except ReportFormatError as error:
         raise CommandError(f"{path!r} cannot be {done}: {error}{_summary_hint(path)}") from error
+
+
+def check_targets(option: str, paths: Sequence[str], sources: Sequence[str] = ()) -> None:
+    """Refuse to write two files to one place, or one over a file that is read.
+
+    Args:
+        option: that names the paths, for the message.
+        paths: of what is to be written; `-` is standard output.
+        sources: what is read; those that are not files are runs.
+
+    Raises:
+        InvalidOptionError: two would go to the same place, or one over a source.
+    """
+    places: set[str] = set()
+    for path in paths:
+        place = path if path == "-" else os.path.realpath(path)
+        if place in places:
+            raise InvalidOptionError(
+                f"two {option} write to {'standard output' if path == '-' else repr(path)}"
+            )
+        places.add(place)
+    for name in sources:
+        if is_file(name) and os.path.realpath(name) in places:
+            raise InvalidOptionError(f"{option} would overwrite {name!r}, which is read: name another file")
 
 
 def is_file(name: str) -> bool:

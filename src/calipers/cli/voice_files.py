@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from calipers.cli.address import load_object, make_importable
-from calipers.cli.dataset_files import in_options, with_options
+from calipers.cli.dataset_files import in_options
 from calipers.cli.message import no_file
 from calipers.files import Problem
 from calipers.files.voice_file import VoiceFile, check_voice_file, load_voice_file, voice_schema
@@ -50,10 +50,9 @@ class VoiceFiles:
     def check(self, path: Path) -> list[Problem]:
         """All that is wrong with a file."""
         with in_options():
-            problems = check_voice_file(
+            return check_voice_file(
                 path, allow_modules=self._allow_modules, evaluator_types=self._evaluator_types
             )
-        return [with_options(problem) for problem in problems]
 
     def schema(self) -> dict[str, Any]:
         """The JSON Schema of such files."""

@@ -55,3 +55,5 @@ class Reuse(msgspec.Struct, kw_only=True):
     """Attempts judged by their output as plain data, since the object that the task returned could not be made again."""
     notes: list[str] = []
     """What was different from the stored run, and what could not be known."""
+    losses: list[str] = []
+    """Those of the notes that say what the stored run had and this one has no more."""

@@ -26,7 +26,7 @@ from calipers.errors import InvalidOptionError
 from .case_data import CaseReader, read_calls, written_calls
 from .catalog import Catalog
 from .json_reader import parse_json
-from .problem import ABSENT, Problems, Steps, shorten
+from .problem import ABSENT, Problems, Steps, argument_names, shorten
 from .value_type import CaseTypes, ValueType, same
 
 FIELDS = (
@@ -90,7 +90,7 @@ class RowReader:
             shown = ", ".join(map(repr, header)) or "none"
             problems.add(
                 (),
-                f"no column holds the inputs; there are {shown}: columns={{'inputs': ...}} says which it is",
+                f"no column holds the inputs; there are {shown}: {argument_names().inputs_column} says which it is",
             )
 
     def read(self, row: Sequence[Any], problems: Problems) -> Case[Any, Any, Any] | None:
@@ -193,9 +193,8 @@ def _by_name(header: Sequence[str], problems: Problems) -> list[_Place]:
                 )
         elif not (dot and field in _VALUES):
             hint = did_you_mean(column, FIELDS) or f"; known are {', '.join(FIELDS)}"
-            problems.add(
-                (column,), f"unknown column {column!r}{hint}. columns={{...}} says what other columns hold"
-            )
+            way = f"{argument_names().some_column} says what other columns hold"
+            problems.add((column,), f"unknown column {column!r}{hint}. {way}")
     for field in _VALUES:
         parts = [(c.partition(".")[2], i) for i, c in enumerate(header) if c.startswith(f"{field}.")]
         if parts:
@@ -217,7 +216,7 @@ def _as_told(header: Sequence[str], columns: Mapping[str, Source], problems: Pro
     for field, source in columns.items():
         if field not in FIELDS:
             raise InvalidOptionError(
-                f"columns says where {', '.join(FIELDS)} are, got {field!r}{did_you_mean(str(field), FIELDS)}"
+                f"{argument_names().columns} says where {', '.join(FIELDS)} are, got {field!r}{did_you_mean(str(field), FIELDS)}"
             )
         if isinstance(source, JSONColumn):
             places.append(_Place(field, index_of(source.name), is_json=True))

@@ -33,7 +33,7 @@ from .named_objects import (
     read_nested,
     read_spec,
 )
-from .problem import Problems, Steps, first_line_of, shorten
+from .problem import Problems, Steps, argument_names, first_line_of, shorten
 from .value_type import check_plain
 
 LATER = {"RolloutCurves": "calipers.rollouts", "TargetHeld": "calipers.rollouts"}
@@ -55,7 +55,7 @@ class Catalog:
             name = name_of(kind)
             if self._given.setdefault(name, kind) is not kind:
                 raise InvalidOptionError(
-                    f"two of evaluator_types are called {name!r}: {self._given[name]!r} and {kind!r}"
+                    f"two of {argument_names().evaluator_types} are called {name!r}: {self._given[name]!r} and {kind!r}"
                 )
 
     def build(self, spec: Any, steps: Steps, problems: Problems, *, of_report: bool = False) -> Any:
@@ -94,7 +94,7 @@ class Catalog:
         if name in LATER:
             return _later(name)
         known = [*self._given, *(each.__name__ for each in built_in_types())]
-        hint = did_you_mean(name, known) or "; your own, and those of plugins, go into evaluator_types=[...]"
+        hint = did_you_mean(name, known) or argument_names().own_evaluators
         problems.add(steps, f"no evaluator is called {shorten(name)}{hint}")
         return None
 

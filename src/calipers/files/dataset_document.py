@@ -18,7 +18,7 @@ from .json_reader import parse_json
 from .jsonl_file import JSONLines
 from .lazy_cases import LazyCases
 from .parquet_file import ParquetFile
-from .problem import ABSENT, Problems, not_utf8, problems_text
+from .problem import ABSENT, Problems, argument_names, not_utf8, problems_text
 
 Format: TypeAlias = Literal["yaml", "json", "jsonl", "csv", "parquet"]
 """The formats of dataset files."""
@@ -49,7 +49,8 @@ def format_of(path: Path, given: Format | None = None) -> Format:
     found = _SUFFIXES.get(path.suffix.lower())
     if found is None:
         raise InvalidOptionError(
-            f"the name of {str(path)!r} does not tell its format: end it with {', '.join(_SUFFIXES)}, or pass format="
+            f"the name of {str(path)!r} does not tell its format: end it with {', '.join(_SUFFIXES)}"
+            f"{argument_names().format}"
         )
     return found
 

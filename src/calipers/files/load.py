@@ -26,7 +26,7 @@ from .dataset_document import (
 )
 from .lazy_cases import LazyCases
 from .parquet_file import ParquetFile
-from .problem import Problem, Problems
+from .problem import Problem, Problems, argument_names
 from .value_type import case_types, type_arguments
 
 DatasetT = TypeVar("DatasetT", bound=Dataset[Any, Any, Any])
@@ -203,5 +203,7 @@ def read_parts(
     else:
         parts = Parts(None, open_cases(where, form, reader, columns), [], [])
     if columns is not None and not isinstance(parts.cases, CSVFile | ParquetFile) and not problems.found:
-        raise InvalidOptionError(f"columns= is for tables, CSV and Parquet files: {str(path)!r} has keys")
+        raise InvalidOptionError(
+            f"{argument_names().columns} is for tables, CSV and Parquet files: {str(path)!r} has keys"
+        )
     return (parts if parts.name is not None else parts._replace(name=where.stem)), problems

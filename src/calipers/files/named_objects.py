@@ -46,7 +46,7 @@ from calipers.data.trace_json import read_trace, trace_data
 from calipers.plugins.evaluator_factory import EvaluatorFactory
 from calipers.report.report_evaluator import _SOURCES as OF_REPORTS
 
-from .problem import Problems, Steps
+from .problem import Problems, Steps, argument_names
 from .value_type import read_as_json
 
 if TYPE_CHECKING:
@@ -313,10 +313,8 @@ def import_allowed(
         problems.add(steps, f"{name} names a file: name its module, {dotted}:{attribute}")
         return None
     if not any(_allows(pattern, module) for pattern in allow_modules):
-        message = (
-            f"{what} of the module {module!r} are not allowed here: allow_modules=[{module!r}] allows them"
-        )
-        problems.add(steps, message)
+        way = argument_names().allow_module.format(module)
+        problems.add(steps, f"{what} of the module {module!r} are not allowed here: {way} allows them")
         return None
     try:
         found = getattr(import_module(module), attribute)  # no dots: what a module imported is not its own

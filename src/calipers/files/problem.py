@@ -5,8 +5,10 @@ Lines, columns and rows count from 1, as editors do. A path inside the document 
 """
 
 import re
-from collections.abc import Callable
-from typing import Any, Final, TypeAlias
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -96,6 +98,40 @@ class Problems:
                 value=None if value is ABSENT else shorten(value),
             )
         )
+
+
+class ArgumentNames(NamedTuple):
+    """What messages about files call the arguments that they advise: a command line has options in their place."""
+
+    own_evaluators: str = "; your own, and those of plugins, go into evaluator_types=[...]"
+    """How an evaluator becomes known that a file may name."""
+    evaluator_types: str = "evaluator_types"
+    allow_module: str = "allow_modules=[{!r}]"
+    """Holds a place for the name of the module."""
+    columns: str = "columns"
+    inputs_column: str = "columns={'inputs': ...}"
+    some_column: str = "columns={...}"
+    format: str = ", or pass format="
+    """How to say the format of a file whose name does not; empty if there is no way."""
+
+
+_IN_A_CALL: Final = ArgumentNames()
+_NAMES: Final = ContextVar("argument_names", default=_IN_A_CALL)
+
+
+def argument_names() -> ArgumentNames:
+    """What messages call the arguments here."""
+    return _NAMES.get()
+
+
+@contextmanager
+def naming_arguments(names: ArgumentNames) -> Iterator[None]:
+    """A block in which messages call the arguments by these names."""
+    token = _NAMES.set(names)
+    try:
+        yield
+    finally:
+        _NAMES.reset(token)
 
 
 def show_path(steps: Steps) -> str:

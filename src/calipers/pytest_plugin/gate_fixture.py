@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, Unpack
 import msgspec
 
 from calipers.comparison.case_pairs import RunCase, cases_of, pair_cases
+from calipers.data.argument_checks import check_whole_number
 from calipers.data.record import name_results
 from calipers.errors import InconclusiveWarning, InvalidOptionError, StoreError
 from calipers.files.project import find_project
@@ -169,8 +170,7 @@ class Gate:
                 f"gate.until_decided attempts each case once in every round and takes no {', '.join(sorted(refused))}: judge a run of "
                 "your own with gate(report)"
             )
-        if isinstance(rounds, bool) or not isinstance(rounds, int) or rounds < 1:
-            raise InvalidOptionError(f"rounds must be a whole number from 1, got {rounds!r}")
+        check_whole_number("rounds", rounds, at_least=1)
         rules = _policy(policy, at_least, margin)
         old = self._baseline(baseline, baseline_store, dataset.name)
         seed = options.get("seed")

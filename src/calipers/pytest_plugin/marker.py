@@ -21,6 +21,7 @@ from typing import Any, NoReturn, cast
 
 import pytest
 
+from calipers.data.argument_checks import is_whole_number
 from calipers.data.case import Case
 from calipers.data.result_names import unique
 from calipers.pytest_plugin.evaluate_fixtures import NOT_FOR_ONE
@@ -91,7 +92,8 @@ def read_mark(mark: pytest.Mark) -> Marked:
         )
     if concurrent not in (None, True, False):
         _refuse(f"concurrent= must be True or False, got {concurrent!r:.200}")
-    if not _is_count(repeat) or not _is_count(min_pass) or min_pass > repeat:
+    counts = (repeat, min_pass)
+    if not all(is_whole_number(each, at_least=1) for each in counts) or min_pass > repeat:
         _refuse(
             f"repeat= and min_pass= are whole numbers from 1, min_pass at most repeat, got {repeat!r} and {min_pass!r}"
         )
@@ -162,10 +164,6 @@ def case_of(item: Any) -> Case[Any, Any, Any]:
     """The case that a marked test is about."""
     case: Case[Any, Any, Any] = item.callspec.params["case"]
     return case
-
-
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
 
 
 def _listed(values: Iterable[Any]) -> str:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
+from calipers.data.argument_checks import is_whole_number
 from calipers.errors import CalipersError
 from calipers.process.loop import run_sync
 from calipers.pytest_plugin.evaluate_fixtures import defaults, kept, unlost
@@ -88,7 +89,7 @@ def read_mark(mark: pytest.Mark) -> Marked:
         _refuse(f"{_MARK}: a prompt is a text, and prompts are a list of them, got {prompts!r:.200}")
     for name in ("runs", "max_concurrency"):
         value = given.get(name)
-        if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
+        if value is not None and not is_whole_number(value, at_least=1):
             _refuse(f"{_MARK}: {name}= is a whole number from 1, got {value!r}")
     return Marked(
         tuple(prompts),

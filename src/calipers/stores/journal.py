@@ -162,12 +162,13 @@ def _resumed(store: Store, setup: Setup, info: RunInfo, *, seed: int | None, **o
     hooks = getattr(store, "redact", ())
     # Notes are stored: what they tell of evaluators is what may be stored of them.
     after = [redacted_evaluator(evaluator, hooks) for evaluator in identities.shared]
-    notes += changed_evaluators(last_evaluators(store, info), after)
+    changed, losses = changed_evaluators(last_evaluators(store, info), after)
+    notes += changed
     info = store.resume_run(info.id)
     try:
         info = with_evaluators(store, info, identities.shared)
         done = DoneAttempts(store, info.id)
-        return RunJournal(store, setup, info, task, identities, done=done, notes=notes, **options)
+        return RunJournal(store, setup, info, task, identities, done=done, notes=notes, losses=losses, **options)
     except BaseException:
         # No process works on it: it may be resumed again at once.
         with suppress(Exception):
@@ -213,6 +214,7 @@ class RunJournal:
         identities: EvaluatorIdentities,
         *,
         notes: list[str],
+        losses: list[str] | None = None,
         done: DoneAttempts | None = None,
         reuse: bool = False,
         keep_failures: bool = True,
@@ -224,7 +226,7 @@ class RunJournal:
         self.info = info
         self.name = info.name
         self.seed = info.seed
-        self.reuse = Reuse(run=info.id, notes=notes)
+        self.reuse = Reuse(run=info.id, notes=notes, losses=losses or [])
         self._setup = setup
         self._identities = identities
         self._keys = WorkKeys(task, identities.libraries, bounded=setup.total is None)
@@ -527,9 +529,9 @@ class RunJournal:
                 lambda: self.store.remove_attempts(self.info.id, gone, generation=self.info.generation)
             )
         if count := len(gone) + done.replaced:
-            self.reuse.notes.append(
-                f"stored attempts left out, since their cases are gone or have changed: {count}"
-            )
+            loss = f"stored attempts left out, since their cases are gone or have changed: {count}"
+            self.reuse.notes.append(loss)
+            self.reuse.losses.append(loss)
 
 
 class AddedEvaluators:

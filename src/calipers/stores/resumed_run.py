@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from calipers.data.jsonable import plain
-from calipers.errors import InvalidOptionError, StoreError
+from calipers.errors import InvalidOptionError, RunChangedError
 from calipers.identity.code import VARIABLE
 from calipers.identity.fingerprint import AnyIdentity, Identity, differences
 from calipers.run.work import Setup, Work
@@ -161,9 +161,8 @@ def check_same(info: RunInfo, setup: Setup, task: AnyIdentity, *, seed: int | No
     if found:
         only_these = bool(variables) and len(found) == 1
         way_out = f"Set {' and '.join(variables)} as it was, or begin" if only_these else "Begin"
-        raise StoreError(
-            f"run {info.id!r} cannot be resumed, since this is another run: {'; '.join(found)}. {way_out} a new one, "
-            "with reuse=True to take over what still holds"
+        raise RunChangedError(
+            f"run {info.id!r} cannot be resumed, since this is another run: {'; '.join(found)}. {way_out} a new one"
         )
     return notes
 
@@ -207,17 +206,21 @@ def with_evaluators(store: Store, info: RunInfo, shared: Sequence[StoredEvaluato
     return msgspec.structs.replace(info, evaluators=store.run(info.id).evaluators)
 
 
-def changed_evaluators(before: Sequence[StoredEvaluator], after: Sequence[StoredEvaluator]) -> list[str]:
-    """What became of the evaluators that judge every attempt, one line for each that is not the same."""
+def changed_evaluators(
+    before: Sequence[StoredEvaluator], after: Sequence[StoredEvaluator]
+) -> tuple[list[str], list[str]]:
+    """What became of the evaluators that judge every attempt, one line for each that is not the same; and which lines tell of a loss."""
     old = {evaluator.name: evaluator for evaluator in before if evaluator.shared}
     new = {evaluator.name: evaluator for evaluator in after}
     notes: list[str] = []
+    losses: list[str] = []
     for name in [*old, *(name for name in new if name not in old)]:
         then, now = old.get(name), new.get(name)
         if now is None and then is not None and then.added:
             continue
         if now is None:
-            notes.append(f"evaluator {name} is gone: its results are left out")
+            losses.append(f"evaluator {name} is gone: its results are left out")
+            notes.append(losses[-1])
         elif then is None:
             notes.append(f"evaluator {name} is new")
         elif now.unknown is not None:
@@ -225,4 +228,4 @@ def changed_evaluators(before: Sequence[StoredEvaluator], after: Sequence[Stored
         elif then.identity != now.identity:
             changes = "; ".join(differences(then.parts, now.parts)) or "its identity was not known"
             notes.append(f"evaluator {name} is computed again: {changes}")
-    return notes
+    return notes, losses

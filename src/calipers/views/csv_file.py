@@ -1,10 +1,7 @@
 r"""A report as a table for spreadsheets and data frames: one row per attempt, in UTF-8, lines ended by `\n`.
 
-From left to right: who (`name`, `case`, `passed`); one column per result, with a column `NAME.reason` beside it where
-any attempt has a reason; what failed (`task_failure`, `evaluator_failures`) and what did not apply (`skipped`); times in
-seconds, `tries`, `cluster`, `tags` (a JSON list); one column `metrics.NAME` per metric; and `inputs`, `expected_output`, `output`,
-`metadata` as JSON text; and the run, the same in every row, so that tables of many runs stack: `run_name`, `dataset`,
-`run_metadata`. What was not measured is an empty cell. A title that is taken gets `_2`, `_3`.
+The columns are those of `calipers.views.attempt_table`, with tags and values as JSON text, and after them the run, the same in
+every row, so that tables of many runs stack: `run_name`, `dataset`, `run_metadata`. What was not measured is an empty cell.
 
 A spreadsheet takes text that begins with `=`, `+`, `-` or `@` for a formula, and a model may write such text. It gets an
 apostrophe in front, in titles as well. Numbers stay numbers, negative ones too. Control characters other than tab and
@@ -31,6 +28,7 @@ from calipers.errors import CalipersError
 from calipers.process.atomic_file import write_whole
 from calipers.report.report import Report
 
+from .attempt_table import VALUES, AttemptColumns, AttemptRow, attempt_row, unique_titles
 from .outcome import Record
 
 _IN_MEMORY = 1 << 23
@@ -49,7 +47,7 @@ class CsvWriter:
     """Writes a report as a table attempt by attempt, and keeps none of them in memory.
 
     The file appears when the writer is closed, or when its `with` block is left; if the block is left by an error, there
-    is none: nobody could tell that it is not whole.
+    is none: nothing would tell that it is not whole.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -111,21 +109,17 @@ class _Rows:
 
     def __init__(self) -> None:
         self._waiting = SpooledTemporaryFile[bytes](max_size=_IN_MEMORY)
-        self._reasons: dict[str, bool] = {}
-        """The results in the order they first appear, and whether any has a reason."""
-        self._metrics: dict[str, None] = {}
+        self._columns = AttemptColumns()
 
     def add(self, record: Record) -> None:
         """Put a row at the end."""
-        results: dict[str, tuple[Any, str | None]] = {}
-        metrics: dict[str, Any] = {}
-        if isinstance(record, ReportCase):
-            results = {str(plain(r.name)): (plain(r.value), plain(r.reason)) for r in record.results}
-            metrics = plain(record.metrics)
-        for name, (_, reason) in results.items():
-            self._reasons[name] = self._reasons.get(name, False) or bool(reason)
-        self._metrics.update(dict.fromkeys(metrics))
-        row = (_who(record), results, _how(record), metrics, _what(record))
+        found = attempt_row(record)
+        who, results, facts, metrics = plain(found[:-1])
+        # A title is text, also where the name is not.
+        named = {str(name): tuple(result) for name, result in results.items()}
+        *facts, tags = facts
+        row = AttemptRow(who, named, [*facts, _json(tags) if tags else None], metrics, _values(record))
+        self._columns.add(row)
         self._waiting.write(msgspec.json.encode(row) + b"\n")
 
     def lines(self, report: Report | None) -> Iterator[bytes]:
@@ -135,84 +129,32 @@ class _Rows:
             noted = None if report.metadata is None else _json(report.metadata)
             run = [*map(_cell, (plain(report.name), plain(report.dataset_name))), noted]
         with self._waiting as waiting:
-            yield _csv(map(_safe, self._titles()))
+            titles = [*self._columns.titles, "run_name", "dataset", "run_metadata"]
+            yield _csv(map(_safe, unique_titles(titles)))
             waiting.seek(0)
             for line in waiting:
-                who, results, how, metrics, what = msgspec.json.decode(line)
-                judged: list[Any] = []
-                for name, has_reason in self._reasons.items():
-                    value, reason = results.get(name, (None, None))
-                    judged += [value, reason] if has_reason else [value]
-                counted = [metrics.get(name) for name in self._metrics]
-                yield _csv([*map(_cell, [*who, *judged, *how, *counted]), *what, *run])
+                cells = self._columns.cells(AttemptRow(*msgspec.json.decode(line)))
+                values = cells[-len(VALUES) :]  # JSON text is no formula
+                yield _csv([*map(_cell, cells[: -len(VALUES)]), *values, *run])
 
     def forget(self) -> None:
         """Drop the rows."""
         self._waiting.close()
 
-    def _titles(self) -> list[str]:
-        titles = ["name", "case", "passed"]
-        for name, has_reason in self._reasons.items():
-            titles += [name, f"{name}.reason"] if has_reason else [name]
-        titles += [
-            "task_failure",
-            "evaluator_failures",
-            "skipped",
-            "task_duration",
-            "total_duration",
-            "tries",
-        ]
-        titles += ["cluster", "tags", *(f"metrics.{name}" for name in self._metrics)]
-        titles += ["inputs", "expected_output", "output", "metadata", "run_name", "dataset", "run_metadata"]
-        return unique_titles(titles)
 
-
-def _who(record: Record) -> list[Any]:
-    name = plain(record.name)
-    return [name, name if record.source_case_name is None else plain(record.source_case_name), record.passed]
-
-
-def _how(record: Record) -> list[Any]:
-    """What failed, what did not apply, and how long it took."""
-    failed: str | None = None
-    broken = skipped = ""
-    if isinstance(record, ReportCase):
-        broken = "; ".join(
-            f"{failure.name}: {failure.error_message}" for failure in record.evaluator_failures
-        )
-        skipped = "; ".join(f"{skip.name}: {skip.reason}" for skip in record.skipped)
-    else:
-        failed = record.error_message
-    times = [record.task_duration, record.total_duration, record.tries]
-    cells: list[Any] = plain([failed, broken, skipped, *times, record.cluster])
-    return [*cells, _json(record.tags) if record.tags else None]
-
-
-def _what(record: Record) -> list[str]:
-    """The values as JSON text, which is no formula: it begins with a letter, a bracket, a quote or a number."""
+def _values(record: Record) -> list[str | None]:
+    """The values as JSON text, which begins with a letter, a bracket, a quote or a number."""
     expects = record.has_expected_output or record.expected_output is not None
     return [
         _json(record.inputs),
-        _json(record.expected_output) if expects else "",
-        _json(record.output) if isinstance(record, ReportCase) else "",
-        "" if record.metadata is None else _json(record.metadata),
+        _json(record.expected_output) if expects else None,
+        _json(record.output) if isinstance(record, ReportCase) else None,
+        None if record.metadata is None else _json(record.metadata),
     ]
 
 
 def _json(value: Any) -> str:
     return msgspec.json.encode(plain(value)).decode()
-
-
-def unique_titles(titles: Iterable[str]) -> list[str]:
-    """The titles of columns; one that is taken gets `_2`, `_3`."""
-    found: dict[str, None] = {}
-    for title in titles:
-        free, count = title, 1
-        while free in found:
-            count += 1
-            free = f"{title}_{count}"
-        found[free] = None
-    return list(found)
 
 
 def _cell(value: Any) -> Any:

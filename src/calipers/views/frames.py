@@ -1,26 +1,24 @@
 """The attempts of a report as rows, and as a table of Arrow, pandas or polars: one row per attempt, without a file in between.
 
-The columns: who (`run`, `dataset`, `name`, `case`, `passed`); one per result, with `NAME.reason` beside it where any attempt has a
-reason; `task_failure`, `evaluator_failures` and `skipped`; `task_duration` and `total_duration` in seconds, `tries`, `cluster`, `tags`;
-one `metrics.NAME` per metric; and `inputs`, `expected_output`, `output`, `metadata`. What was not measured is `None`, or what the library
-has for it. A title that is taken gets `_2`, `_3`.
+The columns are `run` and `dataset`, and those of `calipers.views.attempt_table`.
 
 Rows hold values as they are in the report. In a table, a column whose values are all flags, all numbers or all texts has that type;
 every other column holds JSON text.
 """
 
 from importlib import import_module
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import msgspec
 
 from calipers.data.jsonable import plain
-from calipers.data.record import ReportCase
 from calipers.errors import MissingExtraError
 from calipers.report.report import Report
 
-from .csv_file import unique_titles
-from .outcome import Record
+from .attempt_table import AttemptColumns, attempt_row, unique_titles
+
+if TYPE_CHECKING:
+    from .outcome import Record
 
 Kind: TypeAlias = Literal["flag", "integer", "number", "text"]
 
@@ -33,64 +31,13 @@ _EXACT = 1 << 53
 def report_rows(report: Report) -> list[dict[str, Any]]:
     """A row for each attempt that the report keeps, each with the same columns."""
     records: list[Record] = [*report.cases, *report.failures]
-    results: dict[str, bool] = {}
-    """By name, whether any has a reason."""
-    metrics: dict[str, None] = {}
-    for record in records:
-        if isinstance(record, ReportCase):
-            for result in record.results:
-                results[result.name] = results.get(result.name, False) or bool(result.reason)
-            metrics |= dict.fromkeys(record.metrics)
-    judged = [
-        title for name, why in results.items() for title in ((name, f"{name}.reason") if why else (name,))
-    ]
-    titles = unique_titles(
-        [
-            *("run", "dataset", "name", "case", "passed"),
-            *judged,
-            *("task_failure", "evaluator_failures", "skipped"),
-            *("task_duration", "total_duration", "tries", "cluster", "tags"),
-            *(f"metrics.{name}" for name in metrics),
-            *("inputs", "expected_output", "output", "metadata"),
-        ]
-    )
-    return [dict(zip(titles, _cells(report, each, results, metrics), strict=True)) for each in records]
-
-
-def _cells(report: Report, record: Record, results: dict[str, bool], metrics: dict[str, None]) -> list[Any]:
-    case = record if isinstance(record, ReportCase) else None
-    said = {} if case is None else {result.name: result for result in case.results}
-    judged: list[Any] = []
-    for name, has_reason in results.items():
-        result = said.get(name)
-        judged.append(None if result is None else result.value)
-        if has_reason:
-            judged.append(None if result is None else result.reason)
-    broken = (
-        [] if case is None else [f"{each.name}: {each.error_message}" for each in case.evaluator_failures]
-    )
-    skipped = [] if case is None else [f"{each.name}: {each.reason}" for each in case.skipped]
-    return [
-        report.name,
-        report.dataset_name,
-        record.name,
-        record.source_case_name or record.name,
-        record.passed,
-        *judged,
-        None if isinstance(record, ReportCase) else record.error_message,
-        "; ".join(broken) or None,
-        "; ".join(skipped) or None,
-        record.task_duration,
-        record.total_duration,
-        record.tries,
-        record.cluster,
-        list(record.tags),
-        *(None if case is None else case.metrics.get(name) for name in metrics),
-        record.inputs,
-        record.expected_output,
-        None if case is None else case.output,
-        record.metadata,
-    ]
+    rows = [attempt_row(record) for record in records]
+    columns = AttemptColumns()
+    for row in rows:
+        columns.add(row)
+    titles = unique_titles(["run", "dataset", *columns.titles])
+    run = (report.name, report.dataset_name)
+    return [dict(zip(titles, [*run, *columns.cells(row)], strict=True)) for row in rows]
 
 
 # ---------------------------------------------------------------------- tables

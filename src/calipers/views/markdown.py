@@ -232,9 +232,7 @@ def _bottom(says: Statement) -> Iterator[str]:
 
 def _inline(line: Line) -> str:
     """A line of the statement, in which text of others is code."""
-    is_ours = [part.cells is None and part.rows is None for part in line]
-    shown = map(_PAGE.part, line)
-    return "".join(text if ours else code(text) for text, ours in zip(shown, is_ours, strict=True))
+    return "".join(_PAGE.part(part) if part.is_ours else code(_PAGE.part(part)) for part in line)
 
 
 def _plots(table: Table) -> Iterator[str]:

@@ -22,7 +22,7 @@ from .gate.statement import facts_of
 from .html.document import kept, top, without_script
 from .html.markup import Content, Markup, element, lines, static_page, text
 from .html.records import TURNS, VALUE, embedded_turn
-from .html.statement import WIDE
+from .html.statement import plain_sentence
 from .html.values import shown_value
 from .outcome import count_dropped
 from .statement import Statement
@@ -44,11 +44,11 @@ def report_cell(report: Report) -> str:
     report = report.with_totals()
     says = Statement(report)
     found = says.headline
-    said = list(map(WIDE.plain, says.alerts))
+    said = list(map(plain_sentence, says.alerts))
     if found is not None:
         said.append(f"{found.what} {found.number} {found.how}")
     elif says.no_headline is not None:
-        said.append(WIDE.plain(says.no_headline))
+        said.append(plain_sentence(says.no_headline))
     page = static_page(
         report.name,
         element("div", top(says), class_="top"),

@@ -81,14 +81,14 @@ def reason_lines(reason: str) -> tuple[list[str], int]:
     return (lines, 0) if len(lines) <= LISTED else (lines[: LISTED - 1], len(lines) - LISTED + 1)
 
 
-def values(record: Record) -> list[tuple[str, Any]]:
-    """What was tried, what was expected if anything was, and what came."""
+def values(record: Record, *, output: bool = True) -> list[tuple[str, Any]]:
+    """What was tried, what was expected if anything was, and what came unless it is not wanted."""
     found = [("inputs", record.inputs)]
     if record.has_expected_output or record.expected_output is not None:
         found.append(("expected", record.expected_output))
     if record.expected_tool_calls is not None:
         found.append(("expected calls", ExpectedCalls(record.expected_tool_calls)))
-    if isinstance(record, ReportCase):
+    if output and isinstance(record, ReportCase):
         found.append(("got", record.output))
     return found
 

@@ -73,9 +73,7 @@ class Page:
 
     def part(self, part: "Part") -> str:
         """Part of a line: text of others cut to its limit and made safe, our own words as they are."""
-        if part.cells is None and part.rows is None:
-            return self.own(part.text)
-        return self.fit(part.text, part.cells or (part.rows or 1) * self.width)
+        return self.own(part.text) if part.is_ours else part.cut(self.width, encoding=self.encoding)
 
     def plain(self, line: "Line") -> str:
         """A line of the statement as text."""

@@ -24,6 +24,7 @@ from calipers.stats.number_text import METHODS, confidence_text, number, plural,
 from calipers.stats.sample import values_for_quantile
 
 from .outcome import count_dropped, silences
+from .text import fit
 
 if TYPE_CHECKING:
     from calipers.stats.interval import Method
@@ -59,6 +60,17 @@ class Part(NamedTuple):
     tone: Tone = "plain"
     cells: int | None = None
     rows: int | None = None
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether it is our own words."""
+        return self.cells is None and self.rows is None
+
+    def cut(self, width: int, *, encoding: str = "utf-8") -> str:
+        """The text, cut to its limit in rows of that width and made safe; our own words as they are."""
+        if self.is_ours:
+            return self.text
+        return fit(self.text, max(self.cells or (self.rows or 1) * width, 1), encoding=encoding)
 
 
 Line: TypeAlias = tuple[Part, ...]

@@ -9,6 +9,7 @@ says. All text of the report is data and cannot change how it is shown.
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Unpack
 
+from calipers.data.argument_checks import check_whole_number
 from calipers.errors import InvalidOptionError
 from calipers.report.report import PrintOptions, Report
 from calipers.stats.number_text import interval_line, mean_text, percent, rate_text
@@ -99,11 +100,7 @@ def render_report(report: Report, *, confidence: float = 0.95, **options: Any) -
         raise InvalidOptionError(
             f"include_cases must be True, False or 'failed', got {choices.include_cases!r}"
         )
-    most = choices.max_cases
-    if most is not None and (isinstance(most, bool) or not isinstance(most, int) or most < 0):
-        raise InvalidOptionError(
-            f"max_cases must be a whole number from 0, or None for no limit, got {most!r}"
-        )
+    check_whole_number("max_cases", choices.max_cases, at_least=0, or_none=True)
     return ReportView(Statement(report.with_totals(confidence=confidence), confidence), choices)
 
 

@@ -97,10 +97,7 @@ def seen(record: Record) -> tuple[list[tuple[str, Any]], list[str]]:
     The text is as the record has it. Each view makes it safe, and cuts it, in its own way.
     """
     talk = transcript_of(record)
-    found = values(record)
-    if talk is None:
-        return found, []
-    return [(label, value) for label, value in found if label != "got"], list(_talk_lines(talk))
+    return values(record, output=talk is None), [] if talk is None else list(_talk_lines(talk))
 
 
 def _talk_lines(talk: Transcript) -> Iterator[str]:

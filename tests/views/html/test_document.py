@@ -247,7 +247,7 @@ def test_the_confidence_is_that_of_the_intervals(records):
 
 @pytest.mark.parametrize("limit", [0, -5])
 def test_a_limit_below_one_is_refused(records, limit):
-    with pytest.raises(InvalidOptionError, match=f"max_value_length must be a number from 1.*{limit}"):
+    with pytest.raises(InvalidOptionError, match=f"max_value_length must be a whole number from 1.*{limit}"):
         report_html(records.report(), max_value_length=limit)
 
 

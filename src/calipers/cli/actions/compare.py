@@ -1,20 +1,17 @@
 """What `calipers compare` does: read the reports, compare them, show and write what was found."""
 
-import os
-import sys
 from collections.abc import Sequence
 
 from calipers.cli.exits import PASSED
-from calipers.cli.message import note, silence
-from calipers.cli.reports import NamedReport, is_file, named_reports
+from calipers.cli.message import note
+from calipers.cli.output import printing
+from calipers.cli.reports import NamedReport, check_targets, named_reports
 from calipers.comparison.case_pairs import PairBy, find_case
-from calipers.comparison.comparison import Comparison, Correction, compare_many
+from calipers.comparison.comparison import Correction, compare_many
 from calipers.errors import InvalidOptionError
 from calipers.views.comparison.case import Sided, print_case
 from calipers.views.comparison.files import comparison_target, write_comparisons
 from calipers.views.comparison.terminal import print_comparisons
-from calipers.views.formats import Target
-from calipers.views.github import commands_off
 from calipers.views.run_table import distinct_names
 
 
@@ -45,7 +42,7 @@ def compare(
             "--case shows one case, and --out writes the comparison of all: use one of them"
         )
     targets = [comparison_target(each) for each in out]
-    _check_targets(runs, targets)
+    check_targets("--out", [target.path for target in targets], runs)
     found = _named(named_reports(runs, store, dataset=dataset, concludes=True))
     if case is not None:
         _show_case(found, case, pair_by)
@@ -69,7 +66,8 @@ def compare(
         if target.path != "-":
             note(f"Wrote {target.path}")
     if not any(target.path == "-" for target in targets):
-        _show(comparisons, max_flips)
+        with printing():
+            print_comparisons(comparisons, max_flips=max_flips or None, no_limit="--max-flips 0")
     return PASSED
 
 
@@ -85,35 +83,9 @@ def _named(reports: Sequence[NamedReport]) -> list[NamedReport]:
 def _show_case(found: Sequence[NamedReport], name: str, pair_by: PairBy) -> None:
     """Show one case of each candidate beside that of the baseline."""
     old = found[0]
-    try:
-        with commands_off():
-            for number, new in enumerate(found[1:]):
-                if number:
-                    print()  # noqa: T201 - between two cases
-                before, after = find_case(old.report, new.report, name, by=pair_by)
-                print_case(Sided(old.label, before), Sided(new.label, after))
-    except (BrokenPipeError, SystemExit):  # recent versions of rich exit where earlier ones raise
-        silence(sys.stdout)
-
-
-def _show(comparisons: Sequence[Comparison], max_flips: int) -> None:
-    try:
-        with commands_off():  # in a GitHub log, text that a model wrote must not become a command
-            print_comparisons(comparisons, max_flips=max_flips or None, no_limit="--max-flips 0")
-    except (BrokenPipeError, SystemExit):  # recent versions of rich exit where earlier ones raise
-        silence(sys.stdout)
-
-
-def _check_targets(runs: Sequence[str], targets: Sequence[Target]) -> None:
-    """Let nothing be written over what is compared, nor two files to one place."""
-    seen: set[str] = set()
-    for target in targets:
-        place = "-" if target.path == "-" else os.path.realpath(target.path)
-        if place in seen:
-            raise InvalidOptionError(f"two --out write to {target.path!r}")
-        seen.add(place)
-        for name in runs:
-            if target.path != "-" and is_file(name) and os.path.realpath(name) == place:
-                raise InvalidOptionError(
-                    f"--out {target.path!r} would overwrite a report that is compared: name another file"
-                )
+    with printing():
+        for number, new in enumerate(found[1:]):
+            if number:
+                print()  # noqa: T201 - between two cases
+            before, after = find_case(old.report, new.report, name, by=pair_by)
+            print_case(Sided(old.label, before), Sided(new.label, after))

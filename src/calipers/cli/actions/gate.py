@@ -1,7 +1,5 @@
 """What `calipers gate` does: read the policy and the runs, judge, show and write the verdict."""
 
-import os
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
@@ -9,10 +7,11 @@ from typing import Final
 import msgspec
 
 from calipers.cli.exits import FAILED, INCONCLUSIVE, PASSED, WORSE
-from calipers.cli.message import CommandError, near_path, no_file, note, problem_lines, silence
-from calipers.cli.reports import NamedReport, is_file, known_changes, named_reports
+from calipers.cli.message import CommandError, near_path, no_file, note, problem_lines
+from calipers.cli.output import printing
+from calipers.cli.reports import NamedReport, check_targets, known_changes, named_reports
 from calipers.cli.store import open_kept
-from calipers.errors import DatasetFileError, InvalidOptionError, StoreError
+from calipers.errors import DatasetFileError, StoreError
 from calipers.files.policy_file import load_policy
 from calipers.gate.gate import judge_run
 from calipers.gate.looks import Look, number_of, question_of
@@ -22,11 +21,10 @@ from calipers.report.report import Report
 from calipers.stores.packing import setting_of
 from calipers.stores.run_info import RunInfo
 from calipers.stores.store import Store
-from calipers.views.formats import Target
 from calipers.views.gate.files import verdict_target, write_verdict
 from calipers.views.gate.markdown import verdict_markdown
 from calipers.views.gate.terminal import print_verdict
-from calipers.views.github import add_to_summary, commands_off
+from calipers.views.github import add_to_summary
 
 CODES: Final[dict[Outcome, int]] = {
     "PASS": PASSED,
@@ -49,7 +47,8 @@ def gate(
 ) -> int:
     """Judge a run; returns the exit code."""
     targets = [verdict_target(each) for each in out]
-    _check_targets([run, policy, *([baseline] if baseline is not None else [])], targets)
+    sources = [run, policy, *([] if baseline is None else [baseline])]
+    check_targets("--out", [target.path for target in targets], sources)
     rules = read_policy(policy)
     names = [run] if baseline is None else [run, baseline]
     found = named_reports(names, store, dataset=dataset, concludes=True)
@@ -86,7 +85,8 @@ def gate(
             note(f"Wrote {target.path}")
     add_to_summary(lambda: verdict_markdown(verdict))
     if not quiet and not any(target.path == "-" for target in targets):
-        _show(verdict)
+        with printing():
+            print_verdict(verdict)
     return CODES[verdict.outcome]
 
 
@@ -156,26 +156,3 @@ def _longest(runs: Sequence[NamedReport], store: str | None) -> float | None:
             own = (setting_of(attempt)[1] for attempt in kept.attempts(run.info.id))
             found += [float(limit), *(each for each in own if each is not None)]
     return max(found, default=None)
-
-
-def _show(verdict: Verdict) -> None:
-    try:
-        with commands_off():  # in a GitHub log, text that a model wrote must not become a command
-            print_verdict(verdict)
-    except (BrokenPipeError, SystemExit):  # recent versions of rich exit where earlier ones raise
-        silence(sys.stdout)
-
-
-def _check_targets(sources: Sequence[str], targets: Sequence[Target]) -> None:
-    """Let nothing be written over what is judged, nor two files to one place."""
-    seen: set[str] = set()
-    for target in targets:
-        place = "-" if target.path == "-" else os.path.realpath(target.path)
-        if place in seen:
-            raise InvalidOptionError(f"two --out write to {target.path!r}")
-        seen.add(place)
-        for name in sources:
-            if target.path != "-" and is_file(name) and os.path.realpath(name) == place:
-                raise InvalidOptionError(
-                    f"--out {target.path!r} would overwrite what is judged: name another file"
-                )

@@ -27,7 +27,7 @@ from calipers.cli.evaluation_outcome import (
     unknown,
 )
 from calipers.cli.exits import ERRORED, FAILED, FROM_OUTSIDE, INCONCLUSIVE, NOTHING, USAGE, WORSE, first_of
-from calipers.cli.keeper import Keeper, with_options
+from calipers.cli.keeper import Keeper
 from calipers.cli.message import CommandError, UserCodeError, describe, note, silence, trace
 from calipers.cli.output import (
     PLACEHOLDER,
@@ -345,7 +345,7 @@ class Session:
             trace(error)
             files.drop()
             code, message = describe(error)
-            outcome.complaints.append(Complaint(code, with_options(message)))
+            outcome.complaints.append(Complaint(code, message))
         else:
             if self.selection.is_narrow and report.incomplete is None and not report.counts().attempts:
                 self.keeper.forget(report)

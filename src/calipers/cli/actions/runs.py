@@ -1,7 +1,6 @@
 """What `calipers runs` does: the runs of a store as a table, or as JSON."""
 
 import json as json_module
-import sys
 from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
@@ -11,7 +10,8 @@ import click
 from rich.console import Console
 
 from calipers.cli.exits import PASSED
-from calipers.cli.message import note, silence
+from calipers.cli.message import note
+from calipers.cli.output import printing
 from calipers.cli.store import note_settings, open_kept, shown_store, state
 from calipers.data.jsonable import plain
 from calipers.errors import StoreError, StoreUnavailableError
@@ -19,7 +19,6 @@ from calipers.report.summary import Totals
 from calipers.stats.number_text import rate_text
 from calipers.stores.run_info import RunInfo, Status
 from calipers.stores.store import Store
-from calipers.views.github import commands_off
 from calipers.views.grid import Cell, Column, grid
 from calipers.views.page import Page
 
@@ -163,12 +162,9 @@ def _data(info: RunInfo, totals: Totals | None) -> dict[str, Any]:
 def _print(runs: Sequence[tuple[RunInfo, str, Totals | None]]) -> None:
     console = Console()
     page = Page(console.width, console.encoding)
-    try:
-        with commands_off():  # in a GitHub log, the name of a run must not become a command
-            for line in grid(page, _COLUMNS, [_row(page, *run) for run in runs]):
-                if console.is_terminal:
-                    console.print(line)
-                else:
-                    click.echo(line.plain.rstrip())
-    except (BrokenPipeError, SystemExit):  # recent versions of rich exit where earlier ones raise
-        silence(sys.stdout)
+    with printing():
+        for line in grid(page, _COLUMNS, [_row(page, *run) for run in runs]):
+            if console.is_terminal:
+                console.print(line)
+            else:
+                click.echo(line.plain.rstrip())

@@ -15,7 +15,7 @@ from typing_extensions import override
 
 from calipers.cli.actions.run import RunOptions, Session
 from calipers.cli.address import load_object
-from calipers.cli.dataset_files import DatasetFiles, with_options
+from calipers.cli.dataset_files import OPTIONS, DatasetFiles
 from calipers.cli.evaluation_outcome import Complaint, Outcome
 from calipers.cli.exits import ERRORED, FROM_OUTSIDE, USAGE
 from calipers.cli.keeper import Keeper
@@ -25,7 +25,7 @@ from calipers.cli.target import Evaluation
 from calipers.data.evaluator_styles import as_evaluator
 from calipers.errors import CalipersError, InvalidOptionError
 from calipers.files.catalog import Catalog, Kind, built_in_types
-from calipers.files.problem import ABSENT, Problems
+from calipers.files.problem import ABSENT, Problems, naming_arguments
 from calipers.files.yaml_file import parse_yaml
 from calipers.report.report import Report
 from calipers.run.dataset import Dataset
@@ -257,12 +257,11 @@ class NamedEvaluators:
 
     def _built(self, name: str, spec: Any) -> Any:
         problems = Problems(f"{_OPTION} {name!r}")
-        made = self._catalog.build(spec, (), problems)
+        with naming_arguments(OPTIONS._replace(own_evaluators="")):
+            made = self._catalog.build(spec, (), problems)
         if problems.found:
-            message = with_options(problems.found[0]).message
-            message = message.partition("; name your own with")[0]
             raise InvalidOptionError(
-                f"{_OPTION} {name!r}: {message}; `calipers evaluators` lists those there are, and your own is named as "
+                f"{_OPTION} {name!r}: {problems.found[0].message}; `calipers evaluators` lists those there are, and your own is named as "
                 "module:name or file.py:name"
             )
         return made

@@ -9,7 +9,6 @@ from calipers.cli.completers import complete_export
 from calipers.cli.exits import PASSED
 from calipers.cli.message import note
 from calipers.cli.options import run_argument, store_option
-from calipers.errors import InvalidOptionError
 
 EXAMPLES = """
 # a table with a row per attempt, for a data frame or a database
@@ -48,6 +47,7 @@ def command(*, run: str, to: Sequence[str], table: str | None, store: str | None
 
     Exit codes: 0 written, 2 wrong usage, or no such run, 3 it could not be read or written.
     """
+    from calipers.cli.reports import check_targets
     from calipers.cli.store import find_run, open_kept
     from calipers.exchange.run_export import check_table, export_run, parse_export
 
@@ -57,10 +57,7 @@ def command(*, run: str, to: Sequence[str], table: str | None, store: str | None
     with open_kept(store) as opened:
         info = find_run(opened, run)
         paths = [target.path_for(info) for target in targets]
-        if twice := next((path for path in paths if paths.count(path) > 1), None):
-            raise InvalidOptionError(
-                f"two --to write to {'standard output' if twice == '-' else repr(twice)}"
-            )
+        check_targets("--to", paths)
         for target, path in zip(targets, paths, strict=True):
             export_run(opened, info.id, to=f"{target.format}:{path}", table=table)
             if path != "-":

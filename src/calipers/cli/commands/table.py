@@ -9,7 +9,6 @@ from calipers.cli.completers import complete_run_or_file
 from calipers.cli.exits import PASSED
 from calipers.cli.message import note
 from calipers.cli.options import Share, dataset_option, store_option
-from calipers.errors import InvalidOptionError
 
 EXAMPLES = """
 # three models side by side
@@ -63,18 +62,12 @@ def command(
 
     Exit codes: 0 written, 2 wrong usage, or no such run or file, 3 it could not be read or written.
     """
-    import os
-
-    from calipers.cli.reports import is_file, named_reports
+    from calipers.cli.reports import check_targets, named_reports
     from calipers.views.github import commands_off
     from calipers.views.run_table import distinct_names, run_table, table_target, write_table
 
     targets = [table_target(each) for each in to or ("markdown",)]
-    places = [target.path if target.path == "-" else os.path.realpath(target.path) for target in targets]
-    if twice := next((place for place in places if places.count(place) > 1), None):
-        raise InvalidOptionError(f"two --to write to {'standard output' if twice == '-' else repr(twice)}")
-    if lost := next((name for name in runs if is_file(name) and os.path.realpath(name) in places), None):
-        raise InvalidOptionError(f"--to would overwrite the report {lost!r}: name another file")
+    check_targets("--to", [target.path for target in targets], runs)
     found = named_reports(runs, store, dataset=dataset)
     table = run_table(
         [each.report for each in found],

@@ -13,10 +13,11 @@ from .plots import Span, spans
 from .statement import (
     LEAD_MARKS,
     MARKS,
+    check_max_flips,
     difference_text,
+    flip_counts,
     flip_notes,
     flip_text,
-    flips_title,
     footnote,
     headlines,
     label_text,
@@ -30,7 +31,6 @@ from .statement import (
     times_note,
     value_text,
 )
-from .terminal import check_max_flips
 
 _TONES = {"better": "good", "worse": "bad", "unclear": "warn", "incomparable": "warn", "nothing": "warn"}
 """The class of an outcome that has a colour."""
@@ -285,7 +285,7 @@ def _flips(comparison: Comparison, most: int | None) -> Content:
     more = len(flips) - len(shown)
     return element(
         "section",
-        element("h2", flips_title(flips)),
+        element("h2", f"Flipped: {flip_counts(flips)}"),
         element("ul", *items, class_="flips"),
         element("p", f"… and {plural(more, 'more case')}", class_="note") if more else "",
         *(element("p", note, class_="note") for note in flip_notes(comparison)),

@@ -16,10 +16,11 @@ from .plots import spans, text_plot
 from .statement import (
     LEAD_MARKS,
     MARKS,
+    check_max_flips,
     difference_text,
+    flip_counts,
     flip_notes,
     flip_text,
-    flips_title,
     footnote,
     headlines,
     label_text,
@@ -33,7 +34,6 @@ from .statement import (
     times_note,
     value_text,
 )
-from .terminal import check_max_flips
 
 _NAME, _NOTE, _GAVE = 80, 400, 120
 """Cells of a name, of a note, and of what an attempt gave."""
@@ -182,7 +182,7 @@ def _flips(comparison: Comparison, most: int | None) -> Iterator[str]:
         return
     shown = flips if most is None else flips[:most]
     yield "<details>"
-    yield f"<summary>{flips_title(flips)}</summary>"
+    yield f"<summary>Flipped: {flip_counts(flips)}</summary>"
     yield ""
     if shown:
         yield "| case | | passed | by luck | evaluators | before | now |"

@@ -21,6 +21,7 @@ from calipers.comparison.change import Change, LabelChange, Outcome
 from calipers.comparison.comparison import Comparison
 from calipers.comparison.conclusion import Comes, Conclusion
 from calipers.comparison.flips import Flip
+from calipers.data.argument_checks import check_whole_number
 from calipers.stats.number_text import confidence_text, number, percent, plural, rate_text, seconds
 from calipers.views.text import fit
 
@@ -43,6 +44,11 @@ MARKS: dict[Outcome, tuple[str, str, str]] = {
     "unclear": ("?", "?", "yellow"),
 }
 """For each outcome a mark, the same in ASCII, and its style in a terminal. Arrows mean better and worse, and nothing else."""
+
+
+def check_max_flips(max_flips: int | None) -> None:
+    """Refuse a limit that is not a whole number from 0, or `None` for no limit."""
+    check_whole_number("max_flips", max_flips, at_least=0, or_none=True)
 
 
 def sentence(change: Change) -> str:
@@ -192,11 +198,8 @@ def named(names: Sequence[str]) -> str:
 
 def amount(change: Change, value: float) -> str:
     """The size of a difference, without its sign: `4.1 points`, `12.0 %`, `0.25`."""
-    size = abs(value)
-    if change.scale == "number":
-        return number(float(f"{size:.3g}"))
-    unit = "points" if change.scale == "points" else "%"
-    return f"{_decimal(100 * size)} {unit}"
+    size = _size(change, value)
+    return f"{size} points" if change.scale == "points" else size
 
 
 def difference_text(change: Change) -> tuple[str, str]:
@@ -262,11 +265,11 @@ def flip_text(flip: Flip) -> str:
     )
 
 
-def flips_title(flips: Sequence[Flip]) -> str:
+def flip_counts(flips: Sequence[Flip]) -> str:
     """How many cases broke, how many are fixed, and how many moved as far as luck would move them."""
     count = Counter(flip.way for flip in flips)
     moved = f", {count['moved']:,} moved" if count["moved"] else ""
-    return f"Flipped: {count['broken']:,} broken, {count['fixed']:,} fixed{moved}"
+    return f"{count['broken']:,} broken, {count['fixed']:,} fixed{moved}"
 
 
 def flip_notes(comparison: Comparison) -> list[str]:
@@ -488,10 +491,7 @@ def _ends(change: Change) -> str:
     """The ends of an interval on one side of 0, as sizes: `1.2 to 7.0`."""
     assert change.interval is not None
     low, high = sorted((abs(change.interval.low), abs(change.interval.high)))
-    sizes = [amount(change, low), amount(change, high)]
-    if change.scale == "points":
-        sizes = [size.removesuffix(" points") for size in sizes]
-    return f"{sizes[0]} to {sizes[1]}"
+    return f"{_size(change, low)} to {_size(change, high)}"
 
 
 def _end(change: Change, value: float) -> str:
@@ -502,8 +502,17 @@ def _end(change: Change, value: float) -> str:
 
 
 def _signed(change: Change, value: float) -> str:
-    shown = amount(change, value).removesuffix(" points")
+    shown = _size(change, value)
     return shown if not value else f"{'+' if value > 0 else '-'}{shown}"
+
+
+def _size(change: Change, value: float) -> str:
+    """The size of a difference; points stand without their unit."""
+    size = abs(value)
+    if change.scale == "number":
+        return number(float(f"{size:.3g}"))
+    shown = _decimal(100 * size)
+    return shown if change.scale == "points" else f"{shown} %"
 
 
 def _decimal(value: float) -> str:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from calipers.comparison.change import Change
 from calipers.comparison.comparison import Comparison, check_comparisons, ranks
-from calipers.errors import InvalidOptionError
 from calipers.stats.number_text import confidence_text, percent, plural
 from calipers.views.grid import Cell, Column, grid, headers_that_fit
 from calipers.views.page import Page
@@ -20,10 +19,11 @@ from .plots import spans, text_plot
 from .statement import (
     LEAD_MARKS,
     MARKS,
+    check_max_flips,
     difference_text,
+    flip_counts,
     flip_notes,
     flip_text,
-    flips_title,
     footnote,
     headlines,
     label_text,
@@ -94,16 +94,6 @@ def comparisons_text(
     console = Console(file=file, width=width, color_system=None, force_jupyter=False, legacy_windows=False)
     console.print(ComparisonView(tuple(comparisons), max_flips, "max_flips=None"))
     return "".join(line.rstrip() + "\n" for line in file.getvalue().splitlines())
-
-
-def check_max_flips(max_flips: int | None) -> None:
-    """Refuse a limit that is none."""
-    if max_flips is not None and (
-        isinstance(max_flips, bool) or not isinstance(max_flips, int) or max_flips < 0
-    ):
-        raise InvalidOptionError(
-            f"max_flips must be a whole number from 0, or None for no limit, got {max_flips!r}"
-        )
 
 
 @dataclass(frozen=True)
@@ -308,8 +298,7 @@ def _flips(page: Page, comparison: Comparison, most: int | None, no_limit: str) 
     flips = comparison.flips
     if not flips:
         return
-    title, colon, counts = flips_title(flips).partition(":")
-    yield page.line((title, "bold"), f"{colon}{counts}")
+    yield page.line(("Flipped", "bold"), f": {flip_counts(flips)}")
     shown = flips if most is None else flips[:most]
     arrow, room = page.glyph("→", "->"), page.width
     for flip in shown:

@@ -18,7 +18,7 @@ from itertools import islice
 from pathlib import Path
 from string import Template
 
-from calipers.errors import InvalidOptionError
+from calipers.data.argument_checks import check_whole_number
 from calipers.process.atomic_file import write_whole
 from calipers.report.report import Report
 from calipers.stats.number_text import plural
@@ -66,10 +66,7 @@ def report_html(
         InvalidOptionError: a limit below 1.
     """
     check_confidence(confidence)
-    if max_value_length is not None and not max_value_length >= 1:
-        raise InvalidOptionError(
-            f"max_value_length must be a number from 1, or None for no limit, got {max_value_length!r}"
-        )
+    check_whole_number("max_value_length", max_value_length, at_least=1, or_none=True)
     return statement_html(
         Statement(report.with_totals(confidence=confidence), confidence),
         title=title,

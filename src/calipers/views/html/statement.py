@@ -7,7 +7,6 @@ from typing import Any
 from calipers.report.report import Report
 from calipers.report.summary import Summary
 from calipers.stats.number_text import mean_text, percent, rate_text
-from calipers.views.page import Page
 from calipers.views.statement import (
     Cell,
     Count,
@@ -35,8 +34,8 @@ _LISTED = 4
 """Labels of one evaluator in its row."""
 _TONES = {"bad": " bad", "warn": " warn"}
 _STRONG = {"strong", "alert", "caution"}
-WIDE = Page(width=2000)
-"""A page on which a sentence has room on one line."""
+_WIDE = 2000
+"""Cells of a row of a sentence, which wraps wherever the page ends."""
 DOT = " · "
 """What separates facts on one line."""
 
@@ -44,8 +43,13 @@ DOT = " · "
 def sentence(line: Line) -> Markup:
     """A line of the statement with its strong parts set off."""
     return join(
-        element("strong", WIDE.part(part)) if part.tone in _STRONG else WIDE.part(part) for part in line
+        element("strong", part.cut(_WIDE)) if part.tone in _STRONG else part.cut(_WIDE) for part in line
     )
+
+
+def plain_sentence(line: Line) -> str:
+    """A line of the statement as text."""
+    return "".join(part.cut(_WIDE) for part in line)
 
 
 def sentences(lines: Iterable[Line], kind: str) -> Markup:
@@ -164,7 +168,9 @@ def _repeats(readings: Iterable[Reading]) -> Markup:
 def measures(says: Statement) -> Markup:
     """How long the tasks took, and the metrics they recorded."""
     rows = [
-        element("div", element("dt", measure.head), element("dd", DOT.join(map(WIDE.plain, measure.facts))))
+        element(
+            "div", element("dt", measure.head), element("dd", DOT.join(map(plain_sentence, measure.facts)))
+        )
         for measure in (says.times, says.metrics)
         if measure is not None
     ]
