@@ -4,7 +4,7 @@ Everything that goes on a page is a `rich.text.Text` made here, from text that p
 Rich never gets to see a plain string: it would read markup, emoji codes and links in it.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -140,3 +140,49 @@ class _Hanging:
         rows = self.text.wrap(console, max(options.max_width - self.indent - _HANG, 1), overflow="fold")
         for number, row in enumerate(rows):
             yield Text.assemble(" " * (self.indent + _HANG * (number > 0)), row, overflow="fold")
+
+
+def sections(page: Page, parts: "Iterable[Iterable[RenderableType]]") -> "Iterator[RenderableType]":
+    """The lines of all parts that have some, with an empty line between two parts."""
+    first = True
+    for part in parts:
+        empty = True
+        for line in part:
+            if empty and not first:
+                yield page.line()
+            empty = first = False
+            yield line
+
+
+def print_view(view: "RenderableType", *, console: "Console | None" = None, width: int | None = None) -> None:
+    """Show something: in colour on a terminal, as plain text without trailing blanks anywhere else.
+
+    Args:
+        view: what to show.
+        console: where; default: standard output.
+        width: in columns; default: that of the terminal.
+    """
+    from rich.console import Console
+
+    shown = console or Console(width=width)
+    if console is not None or shown.is_terminal or shown.is_jupyter:
+        shown.print(view, width=width)
+        return
+    with shown.capture() as captured:
+        shown.print(view, width=width)
+    shown.file.write(_trimmed(captured.get()))
+
+
+def view_text(view: "RenderableType", width: int) -> str:
+    """The same as plain text without colours."""
+    from io import StringIO
+
+    from rich.console import Console
+
+    file = StringIO()
+    Console(file=file, width=width, color_system=None, force_jupyter=False, legacy_windows=False).print(view)
+    return _trimmed(file.getvalue())
+
+
+def _trimmed(text: str) -> str:
+    return "".join(line.rstrip() + "\n" for line in text.splitlines())

@@ -19,7 +19,7 @@ from .analyses import analyses
 from .attempts import AttemptOptions, attempts, failed_tasks
 from .causes import cause_list
 from .grid import Cell, Column, grid
-from .page import STYLES, Page
+from .page import STYLES, Page, print_view, sections, view_text
 from .statement import Cell as StatedCell
 from .statement import Count, Headline, Labels, Measured, Missing, Named, ReportColumn, Statement, Table
 
@@ -67,29 +67,12 @@ def print_report(
             `max_cases`: attempts in each list, where those of a case that came to the same count once; `None`: no limit.
             `no_limit`: how the reader lifts that limit, in the words of the program that shows the report.
     """
-    from rich.console import Console
-
-    view = render_report(report, **options)
-    shown = console or Console(width=width)
-    if console is None and not shown.is_terminal and not shown.is_jupyter:
-        # Into a file or a pipe: the same text, without the blanks that fill a line on a screen.
-        with shown.capture() as captured:
-            shown.print(view, width=width)
-        shown.file.write("".join(line.rstrip() + "\n" for line in captured.get().splitlines()))
-        return
-    shown.print(view, width=width)
+    print_view(render_report(report, **options), console=console, width=width)
 
 
 def report_text(report: Report, *, width: int = 80, **options: Any) -> str:
     """A report as plain text without colours; takes the options of `print_report`."""
-    from io import StringIO
-
-    from rich.console import Console
-
-    file = StringIO()
-    console = Console(file=file, width=width, color_system=None, force_jupyter=False, legacy_windows=False)
-    console.print(render_report(report, **options))
-    return "".join(line.rstrip() + "\n" for line in file.getvalue().splitlines())
+    return view_text(render_report(report, **options), width)
 
 
 def render_report(report: Report, *, confidence: float = 0.95, **options: Any) -> "ReportView":
@@ -119,7 +102,7 @@ class ReportView:
         """The sections, with an empty line between them."""
         says, chosen, report = self.statement, self.options, self.statement.report
         none: Iterator[RenderableType] = iter(())
-        sections: list[Iterator[RenderableType]] = [
+        parts: list[Iterator[RenderableType]] = [
             title(page, says),
             map(page.sentence, says.alerts),
             headline(page, says),
@@ -136,14 +119,7 @@ class ReportView:
             map(page.sentence, says.warnings),
             map(page.sentence, says.footnotes),
         ]
-        first = True
-        for section in sections:
-            empty = True
-            for line in section:
-                if empty and not first:
-                    yield page.line()
-                empty = first = False
-                yield line
+        yield from sections(page, parts)
 
 
 # ---------------------------------------------------------------------- sections

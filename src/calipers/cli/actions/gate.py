@@ -1,23 +1,28 @@
-"""What `calipers gate` does: read the policy and the runs, judge, show and write the verdict."""
+"""What `calipers gate` does: read the policy and the runs, judge, show and write the verdict; and `--stop-when-decided` of a run."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
+from calipers.cli.evaluation_outcome import Complaint
 from calipers.cli.exits import FAILED, INCONCLUSIVE, PASSED, WORSE
 from calipers.cli.message import CommandError, near_path, no_file, note, problem_lines
 from calipers.cli.output import printing
 from calipers.cli.reports import NamedReport, check_targets, known_changes, named_reports
 from calipers.cli.store import open_kept
-from calipers.errors import DatasetFileError, StoreError
+from calipers.comparison.evaluator_changes import KnownEvaluators
+from calipers.errors import DatasetFileError, InvalidOptionError, StoreError
 from calipers.files.policy_file import load_policy
+from calipers.gate.early_decision import StopWhenDecided
 from calipers.gate.gate import judge_run
 from calipers.gate.looks import Look, number_of, question_of
 from calipers.gate.policy import LimitError, Policy
 from calipers.gate.verdict import Outcome, Verdict
 from calipers.report.report import Report
+from calipers.run.dataset import Dataset
 from calipers.stores.packing import setting_of
 from calipers.stores.run_info import RunInfo
 from calipers.stores.store import Store
@@ -156,3 +161,89 @@ def _longest(runs: Sequence[NamedReport], store: str | None) -> float | None:
             own = (setting_of(attempt)[1] for attempt in kept.attempts(run.info.id))
             found += [float(limit), *(each for each in own if each is not None)]
     return max(found, default=None)
+
+
+# ---------------------------------------------------------------------- --stop-when-decided
+
+
+@dataclass(frozen=True)
+class Decider:
+    """A policy and its baseline: ends each evaluation of `calipers run --stop-when-decided` when its gate is decided."""
+
+    policy: Policy
+    baseline: Report | None
+    store: str | None
+    evaluators: KnownEvaluators | None = None
+    """What the store knows of the baseline's evaluators; `None` for a file."""
+
+    def rule(self) -> StopWhenDecided:
+        """The rule that may end one evaluation."""
+        return StopWhenDecided(self.policy, self.baseline, read_run=self._labelled)
+
+    @staticmethod
+    def read(dataset: Dataset[Any, Any, Any]) -> Dataset[Any, Any, Any]:
+        """The dataset with all its cases at hand, for a random order.
+
+        Raises:
+            InvalidCaseError: one of them is none.
+        """
+        if isinstance(dataset.cases, list):
+            return dataset
+        return Dataset(
+            name=dataset.name,
+            cases=list(dataset.cases),
+            evaluators=dataset.evaluators,
+            report_evaluators=dataset.report_evaluators,
+        )
+
+    def judge(self, report: Report, *, shows: bool) -> list[Complaint]:
+        """What the gate has against a report; its verdict is shown below the report."""
+        verdict = judge_run(
+            report,
+            self.policy,
+            baseline=self.baseline,
+            read_run=self._labelled,
+            changed_evaluators=known_changes(self.evaluators, self._kept(report)),
+        )
+        if shows:
+            with printing():
+                print()  # noqa: T201 - the report stands above
+                print_verdict(verdict)
+        code = CODES[verdict.outcome]
+        if code == PASSED:
+            return []
+        bad = [finding for finding in verdict.findings if finding.outcome == verdict.outcome]
+        said = "; ".join(f"{finding.subject}: {finding.rule} ({finding.said})" for finding in bad[:3])
+        more = f"; and {len(bad) - 3} more" if len(bad) > 3 else ""
+        return [Complaint(code, f"the gate says {verdict.outcome}: {said}{more}")]
+
+    def _labelled(self, name: str) -> Report:
+        """A run that a policy names, for the agreement of a judge with people."""
+        return _named(name, self.store)
+
+    def _kept(self, report: Report) -> KnownEvaluators | None:
+        """What the store knows of the run's evaluators; `None` if it was not kept."""
+        if self.evaluators is None or report.reuse is None:
+            return None
+        with open_kept(self.store) as store:
+            return store.known_evaluators(report.reuse.run)
+
+
+def make_decider(policy: str | None, baseline: str | None, store: str | None) -> Decider:
+    """The decider that the options ask for.
+
+    Raises:
+        InvalidOptionError: there is a baseline and nothing to compare by, or the policy cannot be decided during a run.
+        CommandError: the policy or the baseline cannot be read.
+    """
+    if policy is None:
+        raise InvalidOptionError(
+            "--baseline is for --stop-when-decided; `calipers gate` and `calipers compare` compare finished runs"
+        )
+    rules = read_policy(policy)
+    old = None if baseline is None else named_reports([baseline], store)[0]
+    decider = (
+        Decider(rules, None, store) if old is None else Decider(rules, old.report, store, old.evaluators)
+    )
+    decider.rule()  # what cannot be decided is refused before anything runs
+    return decider

@@ -58,7 +58,7 @@ from calipers.views.formats import Target, parse_target
 from calipers.views.view import View
 
 if TYPE_CHECKING:
-    from calipers.cli.early_stop import Decider
+    from calipers.cli.actions.gate import Decider
 
 _FOR_RUNNING = (
     "filter",
@@ -221,7 +221,7 @@ class Session:
         options = self.options
         if options.stop_when_decided is None and options.baseline is None:
             return None
-        from calipers.cli.early_stop import make_decider
+        from calipers.cli.actions.gate import make_decider
 
         return make_decider(options.stop_when_decided, options.baseline, options.store)
 

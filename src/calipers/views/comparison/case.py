@@ -12,6 +12,7 @@ from calipers.comparison.evaluator_changes import written
 from calipers.data.jsonable import plain
 from calipers.data.record import ReportCase
 from calipers.stats.number_text import number, seconds
+from calipers.views.page import print_view
 from calipers.views.text import is_unicode, visible
 from calipers.views.transcript import seen
 
@@ -43,12 +44,7 @@ def print_case(baseline: Sided, candidate: Sided, *, console: "Console | None" =
 
     shown = console or Console()
     table = _table(baseline, candidate, shown.encoding)
-    if shown.is_terminal or shown.is_jupyter:
-        shown.print(table)
-        return
-    with shown.capture() as captured:
-        shown.print(table)
-    shown.file.write("".join(line.rstrip() + "\n" for line in captured.get().splitlines()))
+    print_view(table, console=console)
 
 
 def case_rows(baseline: Sided, candidate: Sided, *, encoding: str = "utf-8") -> list[_Row]:

@@ -7,30 +7,11 @@ from calipers.comparison.comparison import Comparison, check_comparisons, ranks
 from calipers.comparison.flips import Flip
 from calipers.stats.number_text import confidence_text, percent, plural
 from calipers.views.html.markup import Content, Markup, element, join, static_page
+from calipers.views.html.plots import drawing
 from calipers.views.text import fit
 
+from . import statement as say
 from .plots import Span, spans
-from .statement import (
-    LEAD_MARKS,
-    MARKS,
-    check_max_flips,
-    difference_text,
-    flip_counts,
-    flip_notes,
-    flip_text,
-    footnote,
-    headlines,
-    label_text,
-    lead,
-    lost_text,
-    named,
-    p_text,
-    p_values_text,
-    sentence,
-    summary_lines,
-    times_note,
-    value_text,
-)
 
 _TONES = {"better": "good", "worse": "bad", "unclear": "warn", "incomparable": "warn", "nothing": "warn"}
 """The class of an outcome that has a colour."""
@@ -54,11 +35,11 @@ def comparisons_html(
         max_flips: cases that flipped to list for each; `None` for no limit.
     """
     check_comparisons(comparisons)
-    check_max_flips(max_flips)
+    say.check_max_flips(max_flips)
     return static_page(
         title or ", ".join(_titles(comparisons)),
         _ranks(comparisons),
-        _table("Pass rates", headlines(comparisons), comparisons[0].confidence)
+        _table("Pass rates", say.headlines(comparisons), comparisons[0].confidence)
         if len(comparisons) > 1
         else "",
         *(_section(comparison, max_flips) for comparison in comparisons),
@@ -103,16 +84,7 @@ def span_svg(span: Span, *, label: str) -> Markup:
         marks.append(element("line", class_="interval", x1=low, y1=y, x2=high, y2=y))
         marks += [element("line", class_="interval", x1=x, y1=y - 4, x2=x, y2=y + 4) for x in (low, high)]
     marks.append(element("circle", class_="dot", cx=_x(span.value), cy=y, r=4))
-    return element(
-        "svg",
-        *marks,
-        class_="plot",
-        viewBox=f"0 0 {_PLOT} {_HEIGHT}",
-        width=_PLOT,
-        height=_HEIGHT,
-        role="img",
-        aria_label=label,
-    )
+    return drawing(*marks, width=_PLOT, height=_HEIGHT, words=label)
 
 
 def _x(share: float) -> float:
@@ -124,7 +96,7 @@ def _titles(comparisons: Sequence[Comparison]) -> list[str]:
 
 
 def _section(comparison: Comparison, max_flips: int | None) -> Markup:
-    facts = [element("span", fact) for fact in summary_lines(comparison)]
+    facts = [element("span", fact) for fact in say.summary_lines(comparison)]
     return element(
         "div",
         element(
@@ -141,8 +113,8 @@ def _section(comparison: Comparison, max_flips: int | None) -> Markup:
         _table("Tags", comparison.slices, comparison.confidence),
         _labels(comparison),
         _table("Times and metrics", comparison.measures, comparison.confidence),
-        element("p", footnote(comparison), class_="note"),
-        element("p", times, class_="note") if (times := times_note(comparison)) is not None else "",
+        element("p", say.footnote(comparison), class_="note"),
+        element("p", times, class_="note") if (times := say.times_note(comparison)) is not None else "",
         class_="top",
     )
 
@@ -174,16 +146,16 @@ def _warnings(comparison: Comparison) -> Content:
 
 def _lead(comparison: Comparison) -> Content:
     """What it comes to in three lines, with the difference drawn."""
-    lines = lead(comparison, show=lambda name: fit(name, _NAME))
+    lines = say.lead(comparison, show=lambda name: fit(name, _NAME))
     outcome, change = comparison.conclusion.outcome, comparison.pass_rate
-    mark = LEAD_MARKS[outcome][0]
+    mark = say.LEAD_MARKS[outcome][0]
     drawn: Content = ""
     if change is not None:
         drawn = element(
             "div",
             _scale(),
-            span_svg(spans([change])[0], label=sentence(change)),
-            element("p", p_values_text(change), class_="note"),
+            span_svg(spans([change])[0], label=say.sentence(change)),
+            element("p", say.p_values_text(change), class_="note"),
             class_="scaled",
         )
     return element(
@@ -225,23 +197,23 @@ def _table(title: str, changes: Sequence[Change], confidence: float) -> Content:
 
 
 def _row(change: Change, span: Span) -> Markup:
-    value, ends = difference_text(change)
-    notes = [note for note in (change.warning, lost_text(change)) if note]
+    value, ends = say.difference_text(change)
+    notes = [note for note in (change.warning, say.lost_text(change)) if note]
     return element(
         "tr",
         element("th", fit(change.name, _NAME), scope="row"),
-        element("td", value_text(change, change.baseline), class_="number", data_label="baseline"),
-        element("td", value_text(change, change.candidate), class_="number", data_label="candidate"),
+        element("td", say.value_text(change, change.baseline), class_="number", data_label="baseline"),
+        element("td", say.value_text(change, change.candidate), class_="number", data_label="candidate"),
         element("td", value, class_="number value"),
         element("td", ends, class_="ends"),
-        element("td", span_svg(span, label=sentence(change)), class_="drawing"),
-        element("td", p_text(change.p_value), class_="number", data_label="p"),
-        element("td", p_text(change.adjusted_p), class_="number", data_label="adjusted"),
+        element("td", span_svg(span, label=say.sentence(change)), class_="drawing"),
+        element("td", say.p_text(change.p_value), class_="number", data_label="p"),
+        element("td", say.p_text(change.adjusted_p), class_="number", data_label="adjusted"),
         element(
             "td",
             element(
                 "span",
-                f"{MARKS[change.outcome][0]} {sentence(change)}",
+                f"{say.MARKS[change.outcome][0]} {say.sentence(change)}",
                 class_=_TONES.get(change.outcome),
             ),
             *(element("p", element("strong", "Note: "), fit(note, 1000), class_="warning") for note in notes),
@@ -265,7 +237,7 @@ def _labels(comparison: Comparison) -> Content:
         ]
         parts += [
             element("h2", fit(change.name, _NAME)),
-            element("p", label_text(change)),
+            element("p", say.label_text(change)),
             element("p", change.warning, class_="warning") if change.warning else "",
             element(
                 "div",
@@ -285,16 +257,16 @@ def _flips(comparison: Comparison, most: int | None) -> Content:
     more = len(flips) - len(shown)
     return element(
         "section",
-        element("h2", f"Flipped: {flip_counts(flips)}"),
+        element("h2", f"Flipped: {say.flip_counts(flips)}"),
         element("ul", *items, class_="flips"),
         element("p", f"… and {plural(more, 'more case')}", class_="note") if more else "",
-        *(element("p", note, class_="note") for note in flip_notes(comparison)),
+        *(element("p", note, class_="note") for note in say.flip_notes(comparison)),
     )
 
 
 def _flip(flip: Flip) -> Markup:
     """A case that flipped: how, by which evaluators, and what both runs gave."""
-    facts = [flip_text(flip), *([named(flip.evaluators)] if flip.evaluators else [])]
+    facts = [say.flip_text(flip), *([say.named(flip.evaluators)] if flip.evaluators else [])]
     if flip.basis == "attempts":
         facts.append(f"by luck {percent(flip.noise)}")
     sides = (("before", flip.baseline_gave), ("now", flip.candidate_gave))

@@ -12,28 +12,8 @@ from calipers.stats.number_text import confidence_text, percent, plural
 from calipers.views.markdown import LIMIT, code, code_block
 from calipers.views.text import fit
 
+from . import statement as say
 from .plots import spans, text_plot
-from .statement import (
-    LEAD_MARKS,
-    MARKS,
-    check_max_flips,
-    difference_text,
-    flip_counts,
-    flip_notes,
-    flip_text,
-    footnote,
-    headlines,
-    label_text,
-    lead,
-    lost_text,
-    named,
-    p_text,
-    p_values_text,
-    sentence,
-    summary_lines,
-    times_note,
-    value_text,
-)
 
 _NAME, _NOTE, _GAVE = 80, 400, 120
 """Cells of a name, of a note, and of what an attempt gave."""
@@ -54,10 +34,10 @@ def comparisons_markdown(
         limit: characters it may have; whole lines are left out from the end, and the last line says so.
     """
     check_comparisons(comparisons)
-    check_max_flips(max_flips)
+    say.check_max_flips(max_flips)
     lines = [line for comparison in comparisons for line in _sections(comparison, max_flips)]
     if len(comparisons) > 1:
-        table = _table("Pass rates", headlines(comparisons), comparisons[0].confidence)
+        table = _table("Pass rates", say.headlines(comparisons), comparisons[0].confidence)
         lines[:0] = [*_ranks(comparisons), *table]
     whole = "\n".join(lines).rstrip("\n") + "\n"
     if len(whole) <= limit:
@@ -78,16 +58,16 @@ def _ranks(comparisons: Sequence[Comparison]) -> Iterator[str]:
 def _sections(comparison: Comparison, max_flips: int | None) -> Iterator[str]:
     yield f"## {_code(comparison.candidate.label)} against {_code(comparison.baseline.label)}"
     yield ""
-    first, *others = lead(comparison, show=_code)
-    yield f"**{LEAD_MARKS[comparison.conclusion.outcome][0]} {first}**"
+    first, *others = say.lead(comparison, show=_code)
+    yield f"**{say.LEAD_MARKS[comparison.conclusion.outcome][0]} {first}**"
     for line in others:
         yield ""
         yield line
     yield ""
-    if comparison.pass_rate is not None and (p_values := p_values_text(comparison.pass_rate)):
+    if comparison.pass_rate is not None and (p_values := say.p_values_text(comparison.pass_rate)):
         yield f"<sub>{p_values.replace('<', '&lt;')}</sub>"
         yield ""
-    yield " · ".join(code(fit(fact, _NOTE)) for fact in summary_lines(comparison))
+    yield " · ".join(code(fit(fact, _NOTE)) for fact in say.summary_lines(comparison))
     yield ""
     for warning in _warnings(comparison):
         yield f"> **Note:** {code(fit(warning, _NOTE))}"
@@ -99,9 +79,9 @@ def _sections(comparison: Comparison, max_flips: int | None) -> Iterator[str]:
     yield from _labels(comparison)
     yield from _table("Measure", comparison.measures, comparison.confidence)
     yield from _plots([*comparison.evaluators, *comparison.measures])
-    yield f"<sub>{footnote(comparison)}</sub>"
+    yield f"<sub>{say.footnote(comparison)}</sub>"
     yield ""
-    if (times := times_note(comparison, show=_code)) is not None:
+    if (times := say.times_note(comparison, show=_code)) is not None:
         yield f"<sub>{times}</sub>"
         yield ""
 
@@ -125,16 +105,16 @@ def _table(header: str, changes: Sequence[Change], confidence: float) -> Iterato
     yield f"| {header} | baseline | candidate | difference | {confidence_text(confidence)} interval | p | adjusted | in words |"
     yield "|---|---:|---:|---:|---|---:|---:|---|"
     for change in changes[:_ROWS]:
-        value, ends = difference_text(change)
+        value, ends = say.difference_text(change)
         cells = [
             _code(change.name, table=True),
-            value_text(change, change.baseline),
-            value_text(change, change.candidate),
+            say.value_text(change, change.baseline),
+            say.value_text(change, change.candidate),
             value,
             ends,
-            p_text(change.p_value).replace("<", "&lt;"),
-            p_text(change.adjusted_p).replace("<", "&lt;"),
-            f"{MARKS[change.outcome][0]} {sentence(change)}",
+            say.p_text(change.p_value).replace("<", "&lt;"),
+            say.p_text(change.adjusted_p).replace("<", "&lt;"),
+            f"{say.MARKS[change.outcome][0]} {say.sentence(change)}",
         ]
         yield f"| {' | '.join(cells)} |"
     if len(changes) > _ROWS:
@@ -142,7 +122,7 @@ def _table(header: str, changes: Sequence[Change], confidence: float) -> Iterato
         yield f"… and {len(changes) - _ROWS:,} more"
     yield ""
     for change in changes[:_ROWS]:
-        for extra in (change.warning, lost_text(change)):
+        for extra in (change.warning, say.lost_text(change)):
             if extra:
                 yield f"- {_code(change.name)}: {code(fit(extra, _NOTE))}"
     yield ""
@@ -164,7 +144,7 @@ def _plots(changes: Sequence[Change]) -> Iterator[str]:
 
 def _labels(comparison: Comparison) -> Iterator[str]:
     for change in comparison.labels[:_ROWS]:
-        yield f"{_code(change.name)}: {label_text(change)}"
+        yield f"{_code(change.name)}: {say.label_text(change)}"
         yield ""
         yield "| baseline | candidate | cases |"
         yield "|---|---|---:|"
@@ -182,7 +162,7 @@ def _flips(comparison: Comparison, most: int | None) -> Iterator[str]:
         return
     shown = flips if most is None else flips[:most]
     yield "<details>"
-    yield f"<summary>Flipped: {flip_counts(flips)}</summary>"
+    yield f"<summary>Flipped: {say.flip_counts(flips)}</summary>"
     yield ""
     if shown:
         yield "| case | | passed | by luck | evaluators | before | now |"
@@ -191,9 +171,9 @@ def _flips(comparison: Comparison, most: int | None) -> Iterator[str]:
             cells = [
                 _code(flip.case, table=True),
                 flip.way,
-                flip_text(flip),
+                say.flip_text(flip),
                 percent(flip.noise) if flip.basis == "attempts" else "",
-                _code(named(flip.evaluators), table=True) if flip.evaluators else "",
+                _code(say.named(flip.evaluators), table=True) if flip.evaluators else "",
                 *(
                     "" if gave is None else code(fit(gave, _GAVE), table=True)
                     for gave in (flip.baseline_gave, flip.candidate_gave)
@@ -204,7 +184,7 @@ def _flips(comparison: Comparison, most: int | None) -> Iterator[str]:
     if len(shown) < len(flips):
         yield f"… and {plural(len(flips) - len(shown), 'more case')}"
         yield ""
-    for note in flip_notes(comparison):
+    for note in say.flip_notes(comparison):
         yield note
         yield ""
     yield "</details>"

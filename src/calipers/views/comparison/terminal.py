@@ -13,30 +13,10 @@ from calipers.comparison.change import Change
 from calipers.comparison.comparison import Comparison, check_comparisons, ranks
 from calipers.stats.number_text import confidence_text, percent, plural
 from calipers.views.grid import Cell, Column, grid, headers_that_fit
-from calipers.views.page import Page
+from calipers.views.page import Page, print_view, sections, view_text
 
+from . import statement as say
 from .plots import spans, text_plot
-from .statement import (
-    LEAD_MARKS,
-    MARKS,
-    check_max_flips,
-    difference_text,
-    flip_counts,
-    flip_notes,
-    flip_text,
-    footnote,
-    headlines,
-    label_text,
-    lead,
-    lost_text,
-    named,
-    p_text,
-    p_values_text,
-    sentence,
-    summary_lines,
-    times_note,
-    value_text,
-)
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
@@ -66,34 +46,18 @@ def print_comparisons(
         console: where; default: standard output.
         width: in columns; default: that of the terminal.
         max_flips: cases that flipped to list for each; `None` for no limit.
-        no_limit: how the reader lifts that limit, in the words of whoever shows it.
+        no_limit: how the reader lifts that limit, in the words of the program that shows it.
     """
-    from rich.console import Console
-
     check_comparisons(comparisons)
-    view = ComparisonView(tuple(comparisons), max_flips, no_limit)
-    shown = console or Console(width=width)
-    if console is None and not shown.is_terminal and not shown.is_jupyter:
-        with shown.capture() as captured:
-            shown.print(view, width=width)
-        shown.file.write("".join(line.rstrip() + "\n" for line in captured.get().splitlines()))
-        return
-    shown.print(view, width=width)
+    print_view(ComparisonView(tuple(comparisons), max_flips, no_limit), console=console, width=width)
 
 
 def comparisons_text(
     comparisons: Sequence[Comparison], *, width: int = 100, max_flips: int | None = 20
 ) -> str:
     """Comparisons as plain text without colours."""
-    from io import StringIO
-
-    from rich.console import Console
-
     check_comparisons(comparisons)
-    file = StringIO()
-    console = Console(file=file, width=width, color_system=None, force_jupyter=False, legacy_windows=False)
-    console.print(ComparisonView(tuple(comparisons), max_flips, "max_flips=None"))
-    return "".join(line.rstrip() + "\n" for line in file.getvalue().splitlines())
+    return view_text(ComparisonView(tuple(comparisons), max_flips, "max_flips=None"), width)
 
 
 @dataclass(frozen=True)
@@ -106,7 +70,7 @@ class ComparisonView:
 
     def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "Iterator[RenderableType]":
         """The lines for a console."""
-        check_max_flips(self.max_flips)
+        say.check_max_flips(self.max_flips)
         page = Page(max(options.max_width, _NARROWEST), options.encoding)
         several = len(self.comparisons) > 1
         if several:
@@ -114,7 +78,7 @@ class ComparisonView:
             yield from _table(
                 page,
                 "Pass rates",
-                headlines(self.comparisons),
+                say.headlines(self.comparisons),
                 self.comparisons[0].confidence,
                 titles=_pairs(page, self.comparisons),
             )
@@ -124,7 +88,7 @@ class ComparisonView:
             yield from self._sections(page, comparison)
 
     def _sections(self, page: Page, comparison: Comparison) -> "Iterator[RenderableType]":
-        sections: list[Iterator[RenderableType]] = [
+        parts: list[Iterator[RenderableType]] = [
             _title(page, comparison),
             _lead(page, comparison),
             _warnings(page, comparison),
@@ -135,14 +99,7 @@ class ComparisonView:
             _table(page, "Measure", comparison.measures, comparison.confidence),
             _notes(page, comparison),
         ]
-        first = True
-        for section in sections:
-            empty = True
-            for line in section:
-                if empty and not first:
-                    yield page.line()
-                empty = first = False
-                yield line
+        return sections(page, parts)
 
 
 def _ranks(page: Page, comparisons: Sequence[Comparison]) -> "Iterator[Text]":
@@ -160,7 +117,7 @@ def _title(page: Page, comparison: Comparison) -> "Iterator[Text]":
         " against ",
         (page.fit(comparison.baseline.label, half), "bold"),
     )
-    yield from page.facts([page.fit(fact, page.width) for fact in summary_lines(comparison)], style="dim")
+    yield from page.facts([page.fit(fact, page.width) for fact in say.summary_lines(comparison)], style="dim")
 
 
 def _warnings(page: Page, comparison: Comparison) -> "Iterator[Text]":
@@ -188,13 +145,13 @@ def _warnings(page: Page, comparison: Comparison) -> "Iterator[Text]":
 
 
 def _lead(page: Page, comparison: Comparison) -> "Iterator[RenderableType]":
-    lines = [line.replace("→", page.glyph("→", "->")) for line in lead(comparison)]
-    fancy, plain, style = LEAD_MARKS[comparison.conclusion.outcome]
+    lines = [line.replace("→", page.glyph("→", "->")) for line in say.lead(comparison)]
+    fancy, plain, style = say.LEAD_MARKS[comparison.conclusion.outcome]
     yield page.line((f"{page.glyph(fancy, plain)} {lines[0]}", f"bold {style}".rstrip()))
     for line in lines[1:-1]:
         yield page.indented(page.line(page.fit(line, 3 * page.width)), 2)
     yield page.indented(page.line(page.fit(f"{page.glyph('→', '->')} {lines[-1]}", 3 * page.width)), 2)
-    if comparison.pass_rate is not None and (p_values := p_values_text(comparison.pass_rate)):
+    if comparison.pass_rate is not None and (p_values := say.p_values_text(comparison.pass_rate)):
         yield page.indented(page.line((p_values, "dim")), 2)
 
 
@@ -249,9 +206,9 @@ def _table(
     rows: list[list[Cell]] = []
     names = [page.fit(change.name, _NAME) for change in changes] if titles is None else titles
     for name, change, span in zip(names, changes, spans(changes), strict=True):
-        value, ends = difference_text(change)
+        value, ends = say.difference_text(change)
         before, after = (
-            page.fit(value_text(change, mean), 20) for mean in (change.baseline, change.candidate)
+            page.fit(say.value_text(change, mean), 20) for mean in (change.baseline, change.candidate)
         )
         rows.append(
             [
@@ -260,8 +217,8 @@ def _table(
                 value,
                 ends,
                 text_plot(span, width, glyphs=glyphs),
-                p_text(change.p_value),
-                *([p_text(change.adjusted_p)] if adjusted else []),
+                say.p_text(change.p_value),
+                *([say.p_text(change.adjusted_p)] if adjusted else []),
             ]
         )
     p_values = 2 if adjusted else 1
@@ -272,10 +229,12 @@ def _table(
     yield page.line()
     for change in changes:
         mark, style = _mark(page, change)
-        yield page.line((f"{mark} ", style), (page.fit(change.name, _NAME), "bold"), f": {sentence(change)}")
-        if not in_rows and (found := p_values_text(change)):
+        yield page.line(
+            (f"{mark} ", style), (page.fit(change.name, _NAME), "bold"), f": {say.sentence(change)}"
+        )
+        if not in_rows and (found := say.p_values_text(change)):
             yield page.line((f"  {found}", "dim"))
-        for extra in (change.warning, lost_text(change)):
+        for extra in (change.warning, say.lost_text(change)):
             if extra:
                 yield page.line(("  Note: ", "yellow"), page.fit(extra, 3 * page.width))
 
@@ -283,7 +242,7 @@ def _table(
 def _labels(page: Page, comparison: Comparison) -> "Iterator[Text]":
     arrow = page.glyph("→", "->")
     for change in comparison.labels:
-        yield page.line((page.fit(change.name, _NAME), "bold"), f": {label_text(change)}")
+        yield page.line((page.fit(change.name, _NAME), "bold"), f": {say.label_text(change)}")
         moved = [move for move in change.moves if move.baseline != move.candidate]
         for move in moved[:_MOVES]:
             before, after = page.fit(move.baseline, 30), page.fit(move.candidate, 30)
@@ -298,12 +257,15 @@ def _flips(page: Page, comparison: Comparison, most: int | None, no_limit: str) 
     flips = comparison.flips
     if not flips:
         return
-    yield page.line(("Flipped", "bold"), f": {flip_counts(flips)}")
+    yield page.line(("Flipped", "bold"), f": {say.flip_counts(flips)}")
     shown = flips if most is None else flips[:most]
     arrow, room = page.glyph("→", "->"), page.width
     for flip in shown:
         style = {"broken": "red", "fixed": "green", "moved": "yellow"}[flip.way]
-        facts = [flip_text(flip).replace("→", arrow), *([named(flip.evaluators)] if flip.evaluators else [])]
+        facts = [
+            say.flip_text(flip).replace("→", arrow),
+            *([say.named(flip.evaluators)] if flip.evaluators else []),
+        ]
         if flip.basis == "attempts":
             facts.append(f"by luck {percent(flip.noise)}")
         yield page.line(
@@ -317,19 +279,19 @@ def _flips(page: Page, comparison: Comparison, most: int | None, no_limit: str) 
     if len(shown) < len(flips):
         rest = f"  {page.ellipsis} and {len(flips) - len(shown):,} more: {no_limit} lists all"
         yield page.line((rest, "dim"))
-    for note in flip_notes(comparison):
+    for note in say.flip_notes(comparison):
         yield page.line((note, "dim"))
 
 
 def _notes(page: Page, comparison: Comparison) -> "Iterator[Text]":
     if comparison.pass_rate or comparison.evaluators or comparison.measures:
-        yield page.line((footnote(comparison), "dim"))
+        yield page.line((say.footnote(comparison), "dim"))
     else:
         yield page.line("Nothing can be compared: the two have no evaluator in common.")
-    if (times := times_note(comparison)) is not None:
+    if (times := say.times_note(comparison)) is not None:
         yield page.line((page.fit(times, 8 * page.width), "dim"))
 
 
 def _mark(page: Page, change: Change) -> tuple[str, str]:
-    fancy, plain, style = MARKS[change.outcome]
+    fancy, plain, style = say.MARKS[change.outcome]
     return page.glyph(fancy, plain), style

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Final
 
 from calipers.gate.verdict import Finding, Outcome, Verdict
 from calipers.views.comparison.plots import text_plot
-from calipers.views.page import Page
+from calipers.views.page import Page, print_view, view_text
 
 from .statement import GLYPHS, MEETS, MISSES, WIDTH, facts_of, span_of
 
@@ -36,26 +36,12 @@ def print_verdict(verdict: Verdict, *, console: "Console | None" = None, width: 
         console: where; default: standard output.
         width: in columns; default: that of the terminal.
     """
-    from rich.console import Console
-
-    shown = console or Console(width=width)
-    if console is None and not shown.is_terminal and not shown.is_jupyter:
-        with shown.capture() as captured:
-            shown.print(VerdictView(verdict), width=width)
-        shown.file.write("".join(line.rstrip() + "\n" for line in captured.get().splitlines()))
-        return
-    shown.print(VerdictView(verdict), width=width)
+    print_view(VerdictView(verdict), console=console, width=width)
 
 
 def verdict_text(verdict: Verdict, *, width: int = 100) -> str:
     """A verdict as plain text without colours."""
-    from io import StringIO
-
-    from rich.console import Console
-
-    file = StringIO()
-    Console(file=file, width=width, color_system=None, force_terminal=False).print(VerdictView(verdict))
-    return "".join(line.rstrip() + "\n" for line in file.getvalue().splitlines())
+    return view_text(VerdictView(verdict), width)
 
 
 @dataclass(frozen=True)

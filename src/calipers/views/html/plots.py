@@ -48,7 +48,7 @@ def rate_plot(estimate: Estimate, *, width: int = 220, height: int = 22, labelle
     ticks = [
         _tick(scale.at(share), height / 2, 5 if share in {0, 1} else 3) for share in (0, 0.25, 0.5, 0.75, 1)
     ]
-    return _drawing(
+    return drawing(
         _axis(scale, height / 2),
         *ticks,
         _whisker(scale, estimate, height / 2),
@@ -67,7 +67,7 @@ def mean_plot(estimate: Estimate, values: Sequence[float], *, width: int = 220) 
     scale = Scale(min(shown), max(shown), width)
     value, between = mean_text(estimate.value, interval)
     low, high = number(scale.low), number(scale.high)
-    return _drawing(
+    return drawing(
         *_histogram(scale, values, 20),
         _axis(scale, 20),
         _whisker(scale, estimate, 20),
@@ -98,7 +98,7 @@ def curve_plot(
     """A curve of rates in the unit square."""
     path = " ".join(f"{_x(x):.1f},{_y(y):.1f}" for x, y in points)
     guide = [element("line", class_="guide", x1=_x(0), y1=_y(0), x2=_x(1), y2=_y(1))] if diagonal else []
-    return _drawing(
+    return drawing(
         *_frame(across, up),
         *guide,
         element("polyline", class_="curve", points=path),
@@ -121,12 +121,13 @@ def calibration_plot(analysis: CalibrationCurve, *, words: str) -> Markup:
             marks.append(element("line", class_="interval thin", x1=x, y1=top, x2=x, y2=bottom))
         marks.append(element("circle", class_="dot", cx=x, cy=y, r=2.0 + 3.5 * (found.n / most) ** 0.5))
     guide = element("line", class_="guide", x1=_x(0), y1=_y(0), x2=_x(1), y2=_y(1))
-    return _drawing(
+    return drawing(
         *_frame("predicted", "observed"), guide, *marks, width=_SQUARE, height=_SQUARE, words=words
     )
 
 
-def _drawing(*marks: Markup, width: float, height: float, words: str) -> Markup:
+def drawing(*marks: Markup, width: float, height: float, words: str) -> Markup:
+    """A picture with its marks; the words say what it shows."""
     return element(
         "svg",
         *marks,
@@ -361,16 +362,7 @@ def line_plot(analysis: LinePlot) -> Markup:
     if len(lines) > 1:
         marks += [mark for index, line in enumerate(lines) for mark in _legend(line.name, index)]
     height = _FRAME_HEIGHT + (_LEGEND * len(lines) + 6 if len(lines) > 1 else 0)
-    return element(
-        "svg",
-        *marks,
-        class_="plot",
-        viewBox=f"0 0 {_FRAME_WIDTH} {height}",
-        width=_FRAME_WIDTH,
-        height=height,
-        role="img",
-        aria_label=_lines_words(analysis, lines),
-    )
+    return drawing(*marks, width=_FRAME_WIDTH, height=height, words=_lines_words(analysis, lines))
 
 
 class _LineFrame:
