@@ -259,10 +259,10 @@ class StoreUnavailableError(StoreError):
 class RunChangedError(StoreError):
     """A stored run that cannot be resumed, since the task or a setting is not what it was."""
 
-    def __init__(self, why: str, *, reuse: str = "with reuse=True") -> None:
-        super().__init__(f"{why}, {reuse} to take over what still holds")
-        self.why = why
-        """The message up to the way to take over what still holds, which the command line has an option for."""
+    def __init__(self, message: str, *, why: str | None = None) -> None:
+        super().__init__(message)
+        self.why = message if why is None else why
+        """The message without the way to take over what still holds, which the command line has an option for."""
 
 
 class StoreMissingError(StoreError):

@@ -126,7 +126,10 @@ def describe(error: BaseException) -> tuple[int, str]:
         case InvalidOptionError():
             return USAGE, str(error)
         case RunChangedError():
-            return ERRORED, str(RunChangedError(error.why, reuse="and give --reuse in place of --resume"))
+            return (
+                ERRORED,
+                f"{error.why}, and give --reuse in place of --resume to take over what still holds",
+            )
         case CalipersError():
             return ERRORED, str(error)
         case OSError() if error.strerror:

@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 import click
 
-from calipers.cli.completers import complete_evaluator, complete_out, complete_run
+from calipers.cli.completers import complete_evaluator, complete_files, complete_out, complete_run
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -89,6 +89,16 @@ def types_options(function: _Function) -> _Function:
     )(evaluator_options("dataset file")(function))
 
 
+def allow_module_option(function: _Function) -> _Function:
+    """`--allow-module`: whose evaluators a file may name by their modules."""
+    return click.option(
+        "--allow-module",
+        metavar="PATTERN",
+        multiple=True,
+        help="A module whose evaluators a dataset file may name as module:Name; package.* allows a package. Repeatable.",
+    )(function)
+
+
 def file_options(function: _Function) -> _Function:
     """The options for reading dataset files."""
     function = click.option(
@@ -98,13 +108,7 @@ def file_options(function: _Function) -> _Function:
         help="Which column of a CSV or Parquet file is which field of a case, such as inputs=question; several "
         "columns are separated by commas. Repeatable.",
     )(function)
-    function = click.option(
-        "--allow-module",
-        metavar="PATTERN",
-        multiple=True,
-        help="A module whose evaluators a dataset file may name as module:Name; package.* allows a package. Repeatable.",
-    )(function)
-    return types_options(function)
+    return types_options(allow_module_option(function))
 
 
 # ---------------------------------------------------------------------- for commands that run something
@@ -190,7 +194,7 @@ _GOOD_ENOUGH = (
         multiple=True,
         shell_complete=complete_evaluator,
         help="Exit with 1 if the pass rate, or the result of one evaluator, is lower: 0.9, 90% or NAME=0.8. Repeatable. "
-        "Without it, every case has to pass.",
+        "Without it, every case must pass.",
     ),
     click.option(
         "--allow-errors",
@@ -200,16 +204,7 @@ _GOOD_ENOUGH = (
 )
 """What the exit code goes by."""
 
-_SHOWN = (
-    click.option(
-        "--out",
-        metavar="FORMAT:PATH",
-        multiple=True,
-        shell_complete=complete_out,
-        help="Write the report: json, jsonl, csv, html, junit, markdown, text, github or the name of a plugin with a "
-        "view. The path - is standard output; "
-        "{name} in it stands for the evaluation. Repeatable.",
-    ),
+_LISTED = (
     click.option(
         "--include-cases",
         metavar="WHICH",
@@ -227,6 +222,20 @@ _SHOWN = (
         help="How many attempts to list; 0 for all.",
     ),
     click.option("--tracebacks", is_flag=True, help="Show where in the code a task or an evaluator failed."),
+)
+"""Which attempts to list."""
+
+_SHOWN = (
+    click.option(
+        "--out",
+        metavar="FORMAT:PATH",
+        multiple=True,
+        shell_complete=complete_out,
+        help="Write the report: json, jsonl, csv, html, junit, markdown, text, github or the name of a plugin with a "
+        "view. The path - is standard output; "
+        "{name} in it stands for the evaluation. Repeatable.",
+    ),
+    *_LISTED,
     click.option("--quiet", "-q", is_flag=True, help="Show nothing but what is wrong."),
     click.option(
         "--json", is_flag=True, help="Print a summary as JSON, and nothing else, to standard output."
@@ -247,6 +256,30 @@ def running_options(*, repeat: tuple[str, ...] = ("--repeat",)) -> Callable[[_Fu
         return _with(function, (*_WHICH, number, *_HOW, *_GOOD_ENOUGH))
 
     return decorate
+
+
+def listing_options(function: _Function) -> _Function:
+    """`--include-cases`, `--max-cases` and `--tracebacks`."""
+    return _with(function, _LISTED)
+
+
+def confidence_option(of: str) -> Callable[[_Function], _Function]:
+    """`--confidence`, for commands that make intervals."""
+    return click.option(
+        "--confidence", metavar="SHARE", type=Share(), default=0.95, show_default=True, help=of
+    )
+
+
+def document_option(what: str) -> Callable[[_Function], _Function]:
+    """`--out`, for commands that write a comparison or a verdict."""
+    return click.option(
+        "--out",
+        metavar="FORMAT:PATH",
+        multiple=True,
+        shell_complete=complete_files,
+        help=f"Write the {what} to a file, too: html, markdown, json or text; the suffix tells. With the path - it goes to "
+        "standard output instead of the terminal's tables. Repeatable.",
+    )
 
 
 def judging_options(function: _Function) -> _Function:
@@ -300,9 +333,7 @@ def run_argument(function: _Function) -> _Function:
 
 def keeping_options(function: _Function) -> _Function:
     """Where a command keeps its runs, and what it takes from earlier ones."""
-    for option in reversed(_KEEPING):
-        function = option(function)
-    return store_option(redact_option(function))
+    return store_option(redact_option(_with(function, _KEEPING)))
 
 
 _KEEPING = (

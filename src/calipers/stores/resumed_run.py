@@ -161,9 +161,8 @@ def check_same(info: RunInfo, setup: Setup, task: AnyIdentity, *, seed: int | No
     if found:
         only_these = bool(variables) and len(found) == 1
         way_out = f"Set {' and '.join(variables)} as it was, or begin" if only_these else "Begin"
-        raise RunChangedError(
-            f"run {info.id!r} cannot be resumed, since this is another run: {'; '.join(found)}. {way_out} a new one"
-        )
+        why = f"run {info.id!r} cannot be resumed, since this is another run: {'; '.join(found)}. {way_out} a new one"
+        raise RunChangedError(f"{why}, with reuse=True to take over what still holds", why=why)
     return notes
 
 

@@ -5,8 +5,15 @@ from typing import Any
 import click
 
 from calipers.cli.app import Command
-from calipers.cli.completers import complete_files, complete_run_or_file
-from calipers.cli.options import Share, dataset_option, slice_option, store_option
+from calipers.cli.completers import complete_run_or_file
+from calipers.cli.options import (
+    Share,
+    confidence_option,
+    dataset_option,
+    document_option,
+    slice_option,
+    store_option,
+)
 
 EXAMPLES = """
 # is the last run better than a saved one?
@@ -41,14 +48,7 @@ calipers compare main latest --these-cases
     multiple=True,
     help="Compare only the results of this name, and no pass rate. Repeatable.",
 )
-@click.option(
-    "--confidence",
-    metavar="SHARE",
-    type=Share(),
-    default=0.95,
-    show_default=True,
-    help="Of the intervals; a p-value counts from 1 minus this downwards.",
-)
+@confidence_option("Of the intervals; a p-value counts from 1 minus this downwards.")
 @click.option(
     "--correction",
     metavar="HOW",
@@ -108,14 +108,7 @@ calipers compare main latest --these-cases
     show_default=True,
     help="How many flipped cases to list for each candidate; 0 for all.",
 )
-@click.option(
-    "--out",
-    metavar="FORMAT:PATH",
-    multiple=True,
-    shell_complete=complete_files,
-    help="Write the comparison to a file, too: html, markdown, json or text; the suffix tells. With the path - it goes to "
-    "standard output instead of the tables. Repeatable.",
-)
+@document_option("comparison")
 def command(**options: Any) -> int:
     """Compare runs or report files, case by case: the CANDIDATE with the BASELINE or, of three or more, every two of them.
 

@@ -6,7 +6,7 @@ import click
 
 from calipers.cli.app import Command
 from calipers.cli.completers import complete_files, complete_run_or_file
-from calipers.cli.options import dataset_option, store_option
+from calipers.cli.options import dataset_option, document_option, store_option
 
 EXAMPLES = """
 # is the last run good enough, compared with the one on the main branch?
@@ -44,14 +44,7 @@ calipers gate report.json --policy thresholds.yaml
     is_flag=True,
     help="Use intervals that hold however often a growing run is looked at. Runs with --stop-when-decided have them anyway.",
 )
-@click.option(
-    "--out",
-    metavar="FORMAT:PATH",
-    multiple=True,
-    shell_complete=complete_files,
-    help="Write the verdict to a file, too: html, markdown, json or text; the suffix tells. With the path - it goes to standard "
-    "output instead of the table. Repeatable.",
-)
+@document_option("verdict")
 @click.option("--quiet", "-q", is_flag=True, help="Show nothing: the exit code tells.")
 def command(**options: Any) -> int:
     """Hold a RUN that is kept, or a report FILE, against a policy: PASS, FAIL, WORSE or INCONCLUSIVE.

@@ -6,7 +6,7 @@ import click
 
 from calipers.cli.app import Command
 from calipers.cli.completers import complete_run_or_file
-from calipers.cli.options import Share, dataset_option, store_option
+from calipers.cli.options import Share, confidence_option, dataset_option, store_option
 
 EXAMPLES = """
 # from a run that was made: what would show 3 points?
@@ -93,14 +93,7 @@ calipers plan latest --cases 200
     show_default=True,
     help="The chance to find the effect, or to pass the gate.",
 )
-@click.option(
-    "--confidence",
-    metavar="SHARE",
-    type=Share(),
-    default=0.95,
-    show_default=True,
-    help="Of the interval that will judge it.",
-)
+@confidence_option("Of the interval that will judge it.")
 @click.option("--json", is_flag=True, help="Print the plan as JSON.")
 def command(**options: Any) -> int:
     """Say how many cases and repeats show a difference, and how small a difference the cases that there are can show.

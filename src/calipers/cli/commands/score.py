@@ -6,7 +6,14 @@ import click
 
 from calipers.cli.app import Command
 from calipers.cli.completers import complete_files
-from calipers.cli.options import judging_options, redact_option, run_argument, store_option, types_options
+from calipers.cli.options import (
+    allow_module_option,
+    judging_options,
+    redact_option,
+    run_argument,
+    store_option,
+    types_options,
+)
 
 EXAMPLES = """
 # with an evaluator of your own
@@ -45,12 +52,7 @@ calipers score latest --evaluators judges.py:polite --fail-under polite=0.9
     multiple=True,
     help="An evaluator of the run that its report is to leave out. Repeatable.",
 )
-@click.option(
-    "--allow-module",
-    metavar="PATTERN",
-    multiple=True,
-    help="A module whose evaluators a dataset file may name as module:Name; package.* allows a package. Repeatable.",
-)
+@allow_module_option
 @types_options
 @click.option(
     "--output-type",

@@ -6,7 +6,7 @@ import click
 
 from calipers.cli.app import Command
 from calipers.cli.completers import complete_out, complete_run_or_file
-from calipers.cli.options import no_plugins_option, slice_option, store_option
+from calipers.cli.options import listing_options, no_plugins_option, slice_option, store_option
 
 EXAMPLES = """
 # what came of the last run
@@ -44,22 +44,7 @@ calipers show report.json --to tally:-
     "be there. Repeatable. Default: all that are installed.",
 )
 @no_plugins_option
-@click.option(
-    "--include-cases",
-    metavar="WHICH",
-    type=click.Choice(["all", "failed", "none"]),
-    default="failed",
-    show_default=True,
-    help="Which attempts to list: all, failed or none.",
-)
-@click.option(
-    "--max-cases",
-    metavar="N",
-    type=click.IntRange(min=0),
-    default=20,
-    show_default=True,
-    help="How many attempts to list; 0 for all.",
-)
+@listing_options
 @slice_option
 @click.option(
     "--labels",
@@ -68,7 +53,6 @@ calipers show report.json --to tally:-
     help="Correct the result of a judge by people's labels of some cases: a CSV or JSON Lines file, or the name of a column. "
     "Repeatable.",
 )
-@click.option("--tracebacks", is_flag=True, help="Show where in the code a task or an evaluator failed.")
 def command(**options: Any) -> int:
     """Show a RUN that is kept, or a report that was saved to a FILE as JSON or JSON Lines; or convert it.
 

@@ -8,7 +8,7 @@ from calipers.cli.app import Command
 from calipers.cli.completers import complete_run_or_file
 from calipers.cli.exits import PASSED
 from calipers.cli.message import note
-from calipers.cli.options import Share, dataset_option, store_option
+from calipers.cli.options import confidence_option, dataset_option, store_option
 
 EXAMPLES = """
 # three models side by side
@@ -36,9 +36,7 @@ calipers table model-a model-b --k 3 --metric tokens --to csv:numbers.csv
     multiple=True,
     help="Show the mean of this metric. Repeatable. Default: those whose name says that they are a cost.",
 )
-@click.option(
-    "--confidence", metavar="SHARE", type=Share(), default=0.95, show_default=True, help="Of the intervals."
-)
+@confidence_option("Of the intervals.")
 @click.option(
     "--to",
     metavar="FORMAT[:PATH]",
