@@ -168,7 +168,9 @@ def _resumed(store: Store, setup: Setup, info: RunInfo, *, seed: int | None, **o
     try:
         info = with_evaluators(store, info, identities.shared)
         done = DoneAttempts(store, info.id)
-        return RunJournal(store, setup, info, task, identities, done=done, notes=notes, losses=losses, **options)
+        return RunJournal(
+            store, setup, info, task, identities, done=done, notes=notes, losses=losses, **options
+        )
     except BaseException:
         # No process works on it: it may be resumed again at once.
         with suppress(Exception):
