@@ -377,7 +377,7 @@ def test_an_environment_of_rollouts_is_no_task_and_the_message_says_what_makes_i
         (["--task", "eval_numbers"], 2, "'eval_numbers' names no object: write module:name"),
         (["--repeat", "0"], 2, "Invalid value for '--repeat'"),
         (["--task-timeout", "0"], 2, "Invalid value for '--task-timeout'"),
-        (["--task-timeout", "nan"], 2, "Invalid value for '--task-timeout': 'nan' is no time"),
+        (["--task-timeout", "nan"], 2, "Invalid value for '--task-timeout': 'nan' is not a time"),
         (["--out", "jsn:report"], 2, "no report format is called 'jsn', did you mean 'json'?"),
         (["--out", "a.json", "--out", "html:./a.json"], 2, "two --out write to './a.json'"),
         (["--out", "x{nme}.json"], 2, "unknown placeholder {nme}; {name} stands for the evaluation"),

@@ -301,7 +301,7 @@ def test_without_the_result(): ...
         ("", "there is no agent to test: define a fixture calipers_voice_agent"),
         (
             "@pytest.fixture\ndef calipers_voice_agent(): return Ear()\n",
-            "there is nobody to say the prompts: define a fixture calipers_voice_synthesizer",
+            "there is no synthesizer to say the prompts: define a fixture calipers_voice_synthesizer",
         ),
         (
             "@pytest.fixture\ndef calipers_voice_agent(): return 3\n@pytest.fixture\ndef calipers_voice_synthesizer(): return Voice()\n",

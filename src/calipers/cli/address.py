@@ -22,7 +22,7 @@ def load_object(address: str) -> Any:
     """The object at an address.
 
     Raises:
-        CommandError: the address is none, or leads nowhere.
+        CommandError: it is not an address, or leads nowhere.
         UserCodeError: the module raised while it was imported.
     """
     home, name = split_address(address)

@@ -1,7 +1,7 @@
 """The command `calipers`: finds the command that is meant, loads it alone, and ends with its exit code.
 
-Neither the help nor the version loads any command; a command loads what it needs when it runs. What goes wrong is told in
-one message, without a traceback unless `--debug` or `CALIPERS_DEBUG=1` asks for it.
+Neither the help nor the version loads any command; a command loads what it needs when it runs. An error is one
+message, with a traceback only if `--debug` or `CALIPERS_DEBUG=1` asks for it.
 """
 
 import os
@@ -46,7 +46,7 @@ _COMPLETE = "_CALIPERS_COMPLETE"
 
 
 class Settings:
-    """What the whole command line goes by."""
+    """Settings of the whole command line."""
 
     def __init__(self) -> None:
         self.debug = os.environ.get("CALIPERS_DEBUG", "").lower() not in {"", "0", "false"}
@@ -63,7 +63,7 @@ class Command(click.Command):
         self.examples = examples
         """Shell lines; one that begins with `#` says what the next does."""
         self.too_many = too_many
-        """The way out for who gives more arguments than the command takes."""
+        """What to say when there are more arguments than the command takes."""
         self.params.append(debug_option())
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

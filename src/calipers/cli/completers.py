@@ -1,6 +1,6 @@
 """What could come next on a command line: files, report formats, evaluators, runs.
 
-It runs while someone waits with a finger on the tab key: names come from lists, nothing is imported to find them.
+Someone is waiting for the tab key: names come from lists, and nothing is imported to find them.
 """
 
 from pathlib import Path

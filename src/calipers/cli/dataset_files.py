@@ -1,6 +1,6 @@
 """Dataset files for commands, read with the types and evaluators that the command line names.
 
-What is wrong with a file is told in the words of the command line: where the library names an argument, the option.
+Messages name the options of the command line where the library names its arguments.
 """
 
 from collections.abc import Iterator, Sequence
@@ -98,7 +98,7 @@ def is_voice_file(path: Path) -> bool:
         if form not in DOCUMENTS or b"prompts" not in path.read_bytes():
             return False
     except (InvalidOptionError, OSError):
-        return False  # whoever reads it will say what is wrong
+        return False  # reading it will say what is wrong
     data = read_data(path, form, Problems(str(path)))
     return isinstance(data, dict) and "prompts" in data and "cases" not in data
 

@@ -55,7 +55,7 @@ def parse_threshold(text: str) -> Threshold:
     """`0.9`, `90%`, or either of them after `NAME=`.
 
     Raises:
-        InvalidOptionError: the text is none of these, or a pass rate that cannot be.
+        InvalidOptionError: the text is none of these, or a pass rate outside 0 to 1.
     """
     name, equals, number = text.rpartition("=")
     try:

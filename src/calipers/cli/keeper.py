@@ -248,7 +248,7 @@ def _words() -> list[str]:
 
 
 def _unfinished(store: Store, dataset_name: str | None, task_name: str) -> list[RunInfo]:
-    """The runs of an evaluation that did not finish, and that nobody is at, newest first."""
+    """The unfinished runs of an evaluation that no process works on, newest first."""
     return [
         info
         for info in store.runs(dataset_name=dataset_name)

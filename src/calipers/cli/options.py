@@ -17,21 +17,21 @@ class Seconds(click.FloatRange):
         super().__init__(min=0, min_open=True)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The number, which NaN is not, though no comparison says so."""
+        """The number; NaN is refused, which no comparison does."""
         number = super().convert(value, param, ctx)
-        return number if number == number else self.fail(f"{value!r} is no time", param, ctx)  # noqa: PLR0124
+        return number if number == number else self.fail(f"{value!r} is not a time", param, ctx)  # noqa: PLR0124
 
 
 class Share(click.types.FloatParamType):
     """A number between 0 and 1, both excluded."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The number; whoever thought in percent is told what to write."""
+        """The number; for a percentage, the error says what to write."""
         text = str(value).strip()
         try:
             number = float(text.removesuffix("%"))
         except ValueError:
-            return self.fail(f"{value!r} is no number between 0 and 1", param, ctx)
+            return self.fail(f"{value!r} is not a number between 0 and 1", param, ctx)
         if not text.endswith("%") and 0 < number < 1:
             return number
         way = f": write {number / 100:g} for {number:g} %" if 0 < number < 100 else ""

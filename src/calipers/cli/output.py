@@ -199,7 +199,7 @@ def _identity(path: str | Path) -> tuple[object, ...]:
 
 
 def reopen_streams() -> None:
-    """Open anew what the user's code closed: the file below `sys.stdout` is still there, and so is who reads it."""
+    """Open again the streams that the user's code closed: the file below `sys.stdout` is still there."""
     for name, number in (("stdout", 1), ("stderr", 2)):
         if getattr(sys, name).closed:
             stream = open(number, "w", encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115

@@ -89,10 +89,10 @@ def read_file(path: str, done: str) -> Report:
 
     Args:
         path: of the file.
-        done: what is to be done with it, for the error: `shown`.
+        done: what is to be done with it, for the error, such as `shown`.
 
     Raises:
-        CommandError: there is none, or it is no report.
+        CommandError: the file is not there, or is not a report.
     """
     if not Path(path).exists() or Path(path).is_dir():
         raise no_file(path)

@@ -1,12 +1,11 @@
 """The store that a command reads or writes, and the runs in it by the names that people give them.
 
-`--store` names it, else the variable `CALIPERS_STORE`, else the project's file, else it is `.calipers/runs.db` in the
-current folder. Commands that
-only read never make one: a mistyped path must not become an empty store.
+`--store` names it, else the variable `CALIPERS_STORE`, else the project's file, else it is `.calipers/runs.db` in the current
+folder. Commands that only read never make one: a mistyped path must not become an empty store.
 
-A name stands for the newest run of that name. One command that runs a whole folder of evaluations gives all their runs the same
-name: where these are of several datasets, the name means none of them, for whoever gates one must not pass over the others.
-The same goes for runs of one dataset that one process made and nobody gave a name.
+A name stands for the newest run of that name. A command that runs a whole folder gives all its runs one name. If these are of
+several datasets, the name is refused as ambiguous: a gate on one must not pass over the others. So are runs of one dataset that
+one process made without a name.
 """
 
 import os
@@ -31,7 +30,7 @@ from calipers.stores.store import Redact, Store
 from calipers.stores.store_url import open_store
 
 DEFAULT: Final = ".calipers/runs.db"
-"""Where runs are kept if nobody says otherwise."""
+"""Where runs are kept by default."""
 VARIABLE: Final = "CALIPERS_STORE"
 _LOOKED_AT: Final = 1000
 """Attempts whose cases a shell offers."""
@@ -75,7 +74,7 @@ def open_kept(given: str | None, *, redact: Sequence[str] = ()) -> Store:
 
 
 def _named_by(given: str | None) -> str:
-    """Who named the store, where the command line did not."""
+    """What named the store, where the command line did not."""
     if given is not None:
         return ""
     if os.environ.get(VARIABLE):
@@ -156,12 +155,12 @@ def find_run(store: Store, which: str, *, dataset: str | None = None, concludes:
         store: that has it.
         which: what it is called.
         dataset: the name of its dataset; `None` if that is not told.
-        concludes: whether the command has `--dataset`, since it draws conclusions from the run: then `latest` means none, too,
-            where the process that made the newest run made some of other datasets; and a run is refused that nobody named, if
-            its process made another such run of its dataset.
+        concludes: whether the command draws conclusions from the run, and so has `--dataset`. Then `latest` is ambiguous, too,
+            where its process made runs of other datasets, and so is a run without a name whose process made another of its
+            dataset.
 
     Raises:
-        CommandError: there is none, or more than one; it says what may have been meant.
+        CommandError: there is none, or more than one; the error suggests which one was meant.
     """
     try:
         info = store.run(which)
@@ -197,7 +196,7 @@ def _meant(
 
 
 def _twins(runs: Iterable[RunInfo], info: RunInfo) -> list[RunInfo]:
-    """Other runs of its dataset that the process made which made this one, where nobody gave them names: all have their tasks'."""
+    """Other runs of its dataset by the same process, where none was given a name: all have the names of their tasks."""
     if info.owner is None or info.name != info.task_name:
         return []
     return [
@@ -269,7 +268,7 @@ def report_of(store: Store, info: RunInfo, *, whole: bool) -> Report:
 
 
 def state(info: RunInfo) -> str:
-    """What became of a run, in one word: `abandoned` if it is marked as running and nobody runs it."""
+    """What became of a run, in one word: `abandoned` if it is marked as running and no process runs it."""
     if info.damaged is not None:
         return "damaged"
     return "abandoned" if info.is_abandoned() else info.status
@@ -279,7 +278,7 @@ def check_case(store: Store, info: RunInfo, name: str) -> None:
     """Refuse a case that the run does not have.
 
     Raises:
-        CommandError: it says which one may have been meant.
+        CommandError: the error suggests which one was meant.
     """
     if next(iter(store.attempts(info.id, name=name, parts=False)), None) is not None:
         return
@@ -304,7 +303,7 @@ def run_ids(given: str | None, start: str) -> dict[str, str]:
 
 
 def names_in(given: Mapping[str, Any], what: Literal["case", "evaluator"], start: str) -> list[str]:
-    """Some of the names in the run that a command line names, for a shell to offer; none where anything is amiss."""
+    """Some of the names in the run that a command line names, for a shell to offer; empty where anything goes wrong."""
     with suppress(CalipersError, CommandError, OSError), open_kept(given.get("store")) as store:
         info = store.run(given.get("run") or "latest")
         if what == "evaluator":

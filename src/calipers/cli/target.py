@@ -114,7 +114,7 @@ class Finder:
         """The evaluations, each with a name of its own and its parameters filled.
 
         Raises:
-            CommandError: a target is none, or there is nothing to run in any.
+            CommandError: a target is not found, or there is nothing to run.
             InvalidOptionError: a parameter is wrong.
         """
         found = _each_once(evaluation for target in targets or ["."] for evaluation in self._of(target))

@@ -117,7 +117,7 @@ def _add_voice_options(group: Any) -> None:
 
 
 def _count(text: str) -> int:
-    """A whole number from 1; argparse tells what is none."""
+    """A whole number from 1, for argparse."""
     try:
         number = int(text)
     except ValueError:
@@ -347,7 +347,7 @@ def calipers_voice_agent() -> Any:
 def calipers_voice_synthesizer() -> Any:
     """The synthesizer of voice tests, which only you can supply: define a fixture of this name."""
     pytest.fail(
-        "there is nobody to say the prompts: define a fixture calipers_voice_synthesizer, in conftest.py say, that "
-        "returns a synthesizer, such as EspeakSynthesizer(); one that returns None gives the prompts as text",
+        "there is no synthesizer to say the prompts: define a fixture calipers_voice_synthesizer, in conftest.py say, that "
+        "returns one, such as EspeakSynthesizer(); one that returns None gives the prompts as text",
         pytrace=False,
     )

@@ -36,7 +36,7 @@ OWN_OPTIONS = ("task", "repeat", "min_pass", "concurrent")
 _ID = 80
 """Characters of a case's name in the name of its test."""
 _UNESCAPED = "disable_test_id_escaping_and_forfeit_all_rights_to_community_support"
-"""pytest's setting to keep names of tests as they are, for those who do not write ASCII."""
+"""pytest's setting to keep names of tests as they are, for projects that do not write ASCII."""
 
 
 @dataclass(frozen=True)

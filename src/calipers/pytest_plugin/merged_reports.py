@@ -167,7 +167,7 @@ def _merged(runs: Sequence[Run], records: Sequence[Record], *, name: str, seed: 
 
 
 def _told_apart(records: Sequence[Record]) -> list[Record]:
-    """The records under names that differ: a second attempt at a case is a repeat, whoever made it."""
+    """The records under names that differ: a second attempt at a case is a repeat, whichever test made it."""
     taken: set[str] = set()
     again = {name for name, count in Counter(record.name for record in records).items() if count > 1}
     found: list[Record] = []

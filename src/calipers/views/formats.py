@@ -4,8 +4,8 @@ A target says where a report goes. `FORMAT:PATH` names the format; a bare `PATH`
 standard output. Only the known formats and suffixes count as `FORMAT`, so `C:\runs\a.json` and `run 12:30.json` are
 paths. A word that is nearly a format (`jsn:x.json`) is taken for a slip, and refused with the name it resembles.
 
-Views of your own (`calipers.views.view`) are formats for whoever passes them as `views=`, by the names they have there.
-Those are always written before the colon: a suffix stands for a format of Calipers.
+Views of your own (`calipers.views.view`) are formats too: pass them as `views=`, and write their names before the colon. A suffix
+always stands for a format of Calipers.
 
 Files are written whole or not at all, in UTF-8; folders that are missing are made. JSON and JSON Lines can be read back.
 """
@@ -181,7 +181,7 @@ def parse_target(
     Args:
         target: as for `write_report`.
         views: views of your own that the target may name. The one it does name is looked up.
-        formats: those that errors name, where the file is no report and has not all of them.
+        formats: those that errors name; fewer, where the file is not a report.
 
     Raises:
         InvalidOptionError: the format is not known, or a view or its name cannot be one.

@@ -57,7 +57,7 @@ def grid(
 
 
 def headers_that_fit(page: Page, columns: Sequence[Column], rows: Sequence[Sequence[Cell]]) -> set[str]:
-    """The headers of the columns that `grid` would show, for who says elsewhere what the others hold."""
+    """The headers of the columns that `grid` would show, for a caller that says elsewhere what the others hold."""
     return {columns[i].header for i in _kept(columns, _widths(columns, rows), page.width)}
 
 

@@ -76,7 +76,7 @@ def report_markdown(report: Report, *, limit: int = LIMIT, confidence: float = 0
         confidence: of the intervals.
 
     Raises:
-        ValueError: the limit is too small for anything, or the confidence is none.
+        ValueError: the limit is too small for anything, or the confidence is out of its range.
     """
     check_confidence(confidence)
     if limit < _LEAST:

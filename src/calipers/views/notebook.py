@@ -21,9 +21,8 @@ from .gate.html import verdict_html
 from .gate.statement import facts_of
 from .html.document import kept, top, without_script
 from .html.markup import Content, Markup, element, lines, static_page, text
-from .html.records import TURNS, VALUE, embedded_turn
+from .html.records import TURNS, VALUE, embedded_turn, shown_value
 from .html.statement import plain_sentence
-from .html.values import shown_value
 from .outcome import count_dropped
 from .statement import Statement
 from .text import fit

@@ -1,4 +1,7 @@
-"""What came of one attempt, for the views that list attempts: its outcome, and who found fault with what.
+"""What came of attempts, for the views that list them: the outcome, who found fault with what, and the tool calls in short.
+
+Attempts at one case that came to the same are shown once: neither passed, they gave the same output after the same tool calls,
+and the same was said about them. Times, scores and labels do not count.
 
 An attempt has one outcome. An *error* is a task or an evaluator that did not finish, even where another evaluator
 judged: something is broken, and the judgement is not whole. *Failed* says that everything finished and some assertion
@@ -59,7 +62,7 @@ def count_dropped(report: Report) -> int:
 
 
 def complaints(record: Record) -> list[tuple[str, str]]:
-    """Who found fault, and why; the name is empty where the task itself failed at once."""
+    """The evaluators that did not pass it, and why; the name is empty where the task failed at once."""
     if isinstance(record, ReportCaseFailure):
         tries = f"after {plural(record.tries, 'try', 'tries')}" if record.tries > 1 else ""
         return [(tries, record.error_message)]

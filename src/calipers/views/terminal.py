@@ -3,7 +3,7 @@
 From top to bottom: what was run, what went wrong with the run, the share of cases that passed, evaluators that said
 nothing, one line per evaluator, one line per tag, failures that are alike, the attempts that did not pass with their
 reasons, analyses, times and notes, and what the intervals mean. Nothing here computes a number: it shows what the report
-says. All text of the report is data and cannot change how it is shown.
+says. Text of the report is data: it cannot change how it is shown.
 """
 
 from dataclasses import dataclass

@@ -96,7 +96,7 @@ def fit_value(value: Any, width: int, *, encoding: str = "utf-8") -> str:
 
 
 def held_text(value: Any) -> str | None:
-    """The text that a value is, whatever its methods do; `None` if it is none, whatever its `__class__` says."""
+    """The text of a value that is a string, whatever its methods do; else `None`, whatever its `__class__` says."""
     return str.__str__(value) if issubclass(type(value), str) else None
 
 

@@ -1,4 +1,4 @@
-"""A view of your own: what makes something of a report that Calipers has no format for.
+"""A view of your own: it makes something of a report that Calipers has no format for.
 
 It is one of two things:
 
@@ -27,7 +27,7 @@ class ReportWriter(Protocol):
     """A view that does all of the writing."""
 
     def write(self, report: Report, path: str, /) -> Any:
-        """Write the report; what it returns is not looked at."""
+        """Write the report; the return value is ignored."""
         ...
 
 
@@ -36,7 +36,7 @@ View: TypeAlias = Callable[[Report], str | bytes] | ReportWriter
 
 
 def is_view(value: Any) -> TypeGuard[View]:
-    """Whether it is of one of the two shapes. A class of writers is none: an object of it is."""
+    """Whether it has one of the two shapes. A class with `write` is not a view; an object of it is."""
     return writes_itself(value) or (callable(value) and not hasattr(value, "write"))
 
 
@@ -48,10 +48,10 @@ def writes_itself(view: Any) -> TypeGuard[ReportWriter]:
 def use_view(name: str, view: View, report: Report, path: str) -> bytes | None:
     """The content that a view makes of a report; `None` if the view has written it to the path.
 
-    What a view prints meanwhile goes to standard error, for standard output may be what the report is written to.
+    What a view prints goes to standard error, since the report may be written to standard output.
 
     Raises:
-        ViewError: it raised, or returned what is no content of a file.
+        ViewError: it raised, or returned neither text nor bytes.
     """
     if writes_itself(view):
         _call(name, lambda: view.write(report, path))

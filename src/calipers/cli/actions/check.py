@@ -47,7 +47,7 @@ def check(
                 raise no_file(path)
             if not is_voice_file(path):
                 return reader.check(path)
-            from calipers.cli.voice_files import VoiceFiles
+            from calipers.cli.actions.voice import VoiceFiles
 
             return VoiceFiles(**shared).check(path)
 

@@ -99,7 +99,7 @@ def read_policy(path: str) -> Policy:
     """The policy in a file.
 
     Raises:
-        CommandError: there is none, or something is wrong with it; all of it is told.
+        CommandError: there is none, or it has problems, all of which the error lists.
     """
     if not Path(path).is_file():
         raise no_file(path)
@@ -185,7 +185,7 @@ class Decider:
         """The dataset with all its cases at hand, for a random order.
 
         Raises:
-            InvalidCaseError: one of them is none.
+            InvalidCaseError: one of them is not a case.
         """
         if isinstance(dataset.cases, list):
             return dataset

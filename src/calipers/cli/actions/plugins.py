@@ -37,7 +37,7 @@ def show_plugins(*, directory: Sequence[str] = (), json: bool = False) -> int:
 
 @contextmanager
 def installed_plugins() -> Iterator[PluginManager]:
-    """A block with the plugins of all installed packages; what failed is told beside the output."""
+    """A block with the plugins of all installed packages; what failed is noted on standard error."""
     with _manager() as manager:
         with clean_stdout(wanted=True):
             manager.load_plugins()
@@ -50,8 +50,7 @@ def installed_plugins() -> Iterator[PluginManager]:
 def chosen_plugins(names: Sequence[str], *, installed: bool) -> Iterator[PluginManager | None]:
     """A block with the plugins that take part in a command; `None` if there are none.
 
-    An installed plugin that cannot be loaded is pointed out and left out; one that `--plugin` or the project's file names has
-    to be there.
+    An installed plugin that cannot be loaded is noted and left out; one that `--plugin` or the project's file names must load.
 
     Args:
         names: what `--plugin` names: entry points of installed packages, or folders of plugins.
@@ -86,7 +85,7 @@ def _note_failures(manager: PluginManager) -> None:
 
 @contextmanager
 def _manager() -> Iterator[PluginManager]:
-    """A manager whose failures are told by the command, and not logged as well."""
+    """A manager whose failures the command shows, so that they are not logged as well."""
     log, handler = logging.getLogger("calipers.plugins"), logging.NullHandler()
     log.addHandler(handler)
     manager = PluginManager()

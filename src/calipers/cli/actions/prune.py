@@ -64,7 +64,7 @@ def _old(runs: Sequence[RunInfo], *, keep: int, before: datetime | None) -> list
 def _began(info: RunInfo) -> datetime:
     try:
         began = datetime.fromisoformat(info.started_at)
-    except ValueError:  # of a report that was noted elsewhere: nobody can tell, so it is not old
+    except ValueError:  # of a report that was made elsewhere: its age is unknown, so it is not old
         return datetime.max.replace(tzinfo=UTC)
     return began if began.tzinfo is not None else began.replace(tzinfo=UTC)
 

@@ -236,7 +236,7 @@ class Session:
         return evaluations
 
     def conclude(self) -> None:
-        """Say what follows from all outcomes together."""
+        """Draw conclusions from all outcomes together."""
 
     def digest(self, code: int) -> dict[str, Any]:
         """What `--json` prints."""
@@ -303,12 +303,12 @@ class Session:
         return [target for target in self.outputs if PLACEHOLDER in target.path]
 
     def _protect_files(self, evaluations: Sequence[Evaluation]) -> None:
-        """Let no report be written over a dataset file, nor over the file of cases that one names."""
+        """Refuse to write a report over a dataset file, or over the file of cases that one names."""
         files: list[Path] = self.keeper.files
         for evaluation in evaluations if self.outputs else ():
             if evaluation.file is not None:
                 files.append(evaluation.file)
-                with suppress(CommandError, CalipersError, OSError):  # told when its turn comes
+                with suppress(CommandError, CalipersError, OSError):  # reported when its turn comes
                     made = evaluation.make()
                     files += _files_of(made) if isinstance(made, Dataset) else []
         protect(files, self.outputs, self.names, folder=self.folder)
@@ -459,7 +459,7 @@ class Session:
         )
 
     def _check_name(self, name: str, label: str, of: tuple[str | None, str | None]) -> None:
-        """Refuse to give two runs of one dataset the same name: whoever gates by it would see only the second."""
+        """Refuse to give two runs of one dataset the same name: a gate by that name would see only the second."""
         other = self._named.setdefault(of, label)
         if other != label and self.keeper.store is not None:
             what = f"the dataset {of[0]!r}" if of[0] is not None else "a dataset without a name"
@@ -549,7 +549,7 @@ def _files_of(dataset: Dataset[Any, Any, Any]) -> list[Path]:
 
 @contextmanager
 def _user_code(evaluation: Evaluation) -> Iterator[None]:
-    """What the user's own function raises is shown with its traceback; a file's problems are a message of their own."""
+    """A block that shows what the user's own function raises with its traceback; problems of a file have a message of their own."""
     try:
         yield
     except BaseException as error:

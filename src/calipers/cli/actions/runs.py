@@ -141,7 +141,7 @@ def _local(moment: str) -> str:
     """A moment by the clock on the wall; ids are in UTC."""
     try:
         return f"{datetime.fromisoformat(moment).astimezone():%Y-%m-%d %H:%M}"
-    except ValueError:  # of a report that was noted elsewhere
+    except ValueError:  # of a report that was made elsewhere
         return moment[:16]
 
 

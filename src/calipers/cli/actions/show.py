@@ -146,7 +146,7 @@ def _tell(kept: _Kept) -> None:
 
 
 def _check_targets(source: str | Path | None, targets: Sequence[Target]) -> None:
-    """Let nothing be written over what is shown."""
+    """Refuse to write over what is shown."""
     for target in targets:
         written = target.path != "-" and Path(target.path).exists()
         if written and source is not None and Path(source).exists() and Path(target.path).samefile(source):

@@ -1,4 +1,4 @@
-"""What `calipers voice run` does beyond `calipers run`: a voice file as evaluations, and what follows from them together.
+"""Voice files for commands, and what `calipers voice run` does beyond `calipers run`: a voice file as evaluations, and what follows from them together.
 
 The prompts under the conditions of the file are the evaluation that is judged. The same prompts as text, and at each level of a
 sweep, support it: they are measured to be compared, and nothing fails because they do not pass.
@@ -6,7 +6,7 @@ sweep, support it: they are measured to be compared, and nothing fails because t
 
 import dataclasses
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -16,12 +16,15 @@ from typing import Any
 import click
 
 from calipers.cli.actions.run import RunOptions, Session
-from calipers.cli.message import note, silence
+from calipers.cli.address import load_object, make_importable
+from calipers.cli.dataset_files import in_options
+from calipers.cli.message import no_file, note, silence
 from calipers.cli.target import Evaluation
-from calipers.cli.voice_files import VoiceFiles
 from calipers.data.jsonable import plain
 from calipers.errors import InvalidOptionError, MissingExtraError
-from calipers.files.voice_file import Levels, VoiceFile
+from calipers.files import Problem
+from calipers.files.voice_file import Levels, VoiceFile, check_voice_file, load_voice_file, voice_schema
+from calipers.plugins import PluginManager
 from calipers.report.report import Report
 from calipers.voice.cache import AudioCache, check_folder
 from calipers.voice.loss_split import LossSplit
@@ -38,6 +41,53 @@ class VoiceRunOptions(RunOptions):
     keep_audio: str | None = None
     cache_dir: str = ".calipers/audio"
     no_cache: bool = False
+
+
+class VoiceFiles:
+    """Reads voice files by what the command line says of them."""
+
+    def __init__(
+        self,
+        *,
+        evaluator_types: Sequence[str] = (),
+        allow_modules: Sequence[str] = (),
+        plugins: PluginManager | None = None,
+    ) -> None:
+        """A reader.
+
+        Args:
+            evaluator_types: addresses of evaluators that the files may name.
+            allow_modules: modules from which the files may take parts and evaluators as `module:Name`.
+            plugins: whose evaluators the files may name.
+
+        Raises:
+            CommandError: an address leads nowhere.
+        """
+        self._evaluator_types: list[Callable[..., Any]] = [load_object(each) for each in evaluator_types]
+        if plugins is not None:
+            self._evaluator_types += plugins.get_evaluator_types()
+        self._allow_modules = allow_modules
+        make_importable(Path.cwd())
+
+    def load(self, path: Path) -> VoiceFile:
+        """What a file says."""
+        if not path.is_file():
+            raise no_file(path)
+        with in_options():
+            return load_voice_file(
+                path, allow_modules=self._allow_modules, evaluator_types=self._evaluator_types
+            )
+
+    def check(self, path: Path) -> list[Problem]:
+        """All that is wrong with a file."""
+        with in_options():
+            return check_voice_file(
+                path, allow_modules=self._allow_modules, evaluator_types=self._evaluator_types
+            )
+
+    def schema(self) -> dict[str, Any]:
+        """The JSON Schema of such files."""
+        return voice_schema(self._evaluator_types)
 
 
 class VoiceSession(Session):

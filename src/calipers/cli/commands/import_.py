@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from calipers.stores.store import Store
 
 EXAMPLES = """
-# a run that somebody exported
+# a run that was exported elsewhere
 calipers import run.jsonl
 # what pydantic_evals and Inspect AI left behind
 calipers import report.json logs/*.eval

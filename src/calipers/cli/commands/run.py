@@ -1,4 +1,4 @@
-"""`calipers run`: the options. What it does is in `running.py`, which loads when it is called."""
+"""`calipers run`: evaluations, their reports, and whether they passed."""
 
 from typing import Any
 

@@ -41,8 +41,8 @@ calipers runs --store postgresql://evals@db.example.org/evals
 def command(**options: Any) -> int:
     """List the runs that are kept, the newest first: what was run, what became of it, and how much passed.
 
-    A run that was interrupted ended early on purpose, one that failed by an error, and one that is abandoned is marked as
-    running though nobody runs it: its process was killed. All of them can be resumed.
+    An interrupted run was ended early on purpose, a failed one ended by an error, and the process of an abandoned one was killed.
+    All of them can be resumed.
 
     Exit codes: 0 listed, even if there are none, 2 wrong usage, or no such store, 3 the store could not be read.
     """

@@ -61,7 +61,7 @@ def command(
         raise InvalidOptionError("--gate is the schema of policies, which hold no evaluators: give it alone")
     with chosen_plugins(plugin, installed=not no_plugins) as plugins:
         if voice:
-            from calipers.cli.voice_files import VoiceFiles
+            from calipers.cli.actions.voice import VoiceFiles
 
             schema = VoiceFiles(evaluator_types=evaluator_type, plugins=plugins).schema()
         elif gate:

@@ -1,4 +1,4 @@
-"""`calipers score`: judge a kept run again. The options; what it does is in `scoring.py`, which loads when it is called."""
+"""`calipers score`: judge a kept run again."""
 
 from typing import Any
 

@@ -1,6 +1,6 @@
 """One case of two runs side by side: what it asks, what each run gave, and what each evaluator said of it.
 
-Nothing is cut. All text of reports is data and cannot change how it is shown.
+Nothing is cut. Text of reports is data: it cannot change how it is shown.
 """
 
 import json

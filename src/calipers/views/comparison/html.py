@@ -72,7 +72,7 @@ def span_svg(span: Span, *, label: str) -> Markup:
 
     Args:
         span: where it stands.
-        label: what it shows, for those who cannot see it.
+        label: what it shows, for readers who cannot see it.
     """
     middle, y = _PLOT / 2, _HEIGHT / 2
     marks = [
@@ -145,7 +145,7 @@ def _warnings(comparison: Comparison) -> Content:
 
 
 def _lead(comparison: Comparison) -> Content:
-    """What it comes to in three lines, with the difference drawn."""
+    """The conclusion in three lines, with the difference drawn."""
     lines = say.lead(comparison, show=lambda name: fit(name, _NAME))
     outcome, change = comparison.conclusion.outcome, comparison.pass_rate
     mark = say.LEAD_MARKS[outcome][0]

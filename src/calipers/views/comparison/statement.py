@@ -1,4 +1,4 @@
-"""What a comparison found, in sentences that a busy reader gets right.
+"""What a comparison says, in sentences that a busy reader gets right.
 
 Each sentence says what is known, how well, and where nothing is known what would help:
 
@@ -6,8 +6,8 @@ Each sentence says what is known, how well, and where nothing is known what woul
     no difference larger than 1.8 points either way
     cannot tell: between 6.2 points worse and 9.9 points better; about 380 more cases would show 3 points
 
-*Points* are hundredths: of a pass rate, or of a score from 0 to 1. *Significant* is not a word here: it is taken for
-important by some, and for true by others.
+*Points* are hundredths: of a pass rate, or of a score from 0 to 1. *Significant* is not used: some take it for
+important, and others for true.
 """
 
 import re

@@ -1,8 +1,8 @@
 """Comparisons in the terminal.
 
-For each candidate, from top to bottom: what it comes to in three lines, what to know before believing it, the cases that flipped,
+For each candidate, from top to bottom: the conclusion in three lines, what to know before believing it, the cases that flipped,
 one row and one sentence per evaluator and per tag, labels, times and metrics, and what the numbers mean.
-All text of reports is data and cannot change how it is shown.
+Text of reports is data: it cannot change how it is shown.
 """
 
 from collections.abc import Iterator, Sequence

@@ -36,8 +36,8 @@ from calipers.views.analysis_statement import (
 
 from .markup import Content, Markup, element, join, lines
 from .plots import calibration_plot, curve_plot, line_plot, tree_plot
+from .records import json_text, shown_text
 from .statement import DOT
-from .values import json_text, shown_text
 
 _POINTS = 12
 """Points of a curve that are listed; all of them are drawn."""

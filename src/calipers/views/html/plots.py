@@ -451,7 +451,7 @@ def _legend(name: str, index: int) -> list[Markup]:
 
 
 def _lines_words(analysis: LinePlot, lines: Sequence[PlotLine]) -> str:
-    """What the drawing shows, for those who do not see it: both ends of every line."""
+    """What the drawing shows, for readers who do not see it: both ends of every line."""
     text = rate_text if analysis.rates else mean_text
     parts: list[str] = []
     for line in lines:

@@ -2,8 +2,16 @@
 
 One object per attempt, with only the keys that have something to say, so that ten thousand of them stay a file that a
 browser opens at once. Names are data like any other: the script finds attempts by their position.
+
+A string is shown as it is. Every other value is shown as JSON, made here and not in the browser, where 1.0 would become 1 and a
+long integer would lose its last digits. What is longer than the limit is cut, and its whole length is kept.
+
+Traces and conversations can be long, so a page with a limit for values limits them as well: the characters of a value, the turns
+of one trace or conversation, and the characters of all traces together. Attempts that did not pass come first. What is left out is
+counted, and the page says so.
 """
 
+import json
 import re
 from collections.abc import Iterable, Mapping
 from math import isfinite
@@ -21,8 +29,6 @@ from calipers.stats.number_text import number
 from calipers.views.outcome import Record, outcome_of
 from calipers.views.transcript import Transcript, TranscriptTurn, transcript_of
 
-from .values import shown_pair, shown_text, shown_value
-
 _EXACT = 2**53
 """Beyond this, a number in JavaScript is no longer the number that was written."""
 
@@ -30,6 +36,58 @@ _REPEAT = re.compile(r"\[(\d+)/\d+\]$")
 
 _BREAKS_OUT = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 """What could end a script element or a line of one. In JSON these stand only inside strings, where an escape will do."""
+
+
+_WIDTH = 88
+"""Characters of JSON that may stand on one line."""
+
+
+def shown_value(value: Any, limit: int | None) -> dict[str, Any]:
+    """`{"text": …}` for a string and `{"json": …}` for anything else; with the whole `length` where it was cut."""
+    return _shown(plain(value), limit, _WIDTH)
+
+
+def shown_pair(one: Any, other: Any, limit: int | None) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Two values to be compared: where one needs several lines, both are broken up in the same way."""
+    pair = plain(one), plain(other)
+    breaks = any(not isinstance(data, str) and "\n" in json_text(data) for data in pair)
+    width = 0 if breaks else _WIDTH
+    return _shown(pair[0], limit, width), _shown(pair[1], limit, width)
+
+
+def _shown(data: Any, limit: int | None, width: int) -> dict[str, Any]:
+    kind, whole = ("text", data) if isinstance(data, str) else ("json", json_text(data, width=width))
+    if limit is None or len(whole) <= limit:
+        return {kind: whole}
+    return {kind: whole[:limit], "length": len(whole)}
+
+
+def shown_text(value: str, limit: int | None, *, keep_end: bool = False) -> str:
+    """A message; where it was cut, it ends by saying so, or begins by it if the end matters most."""
+    whole = str(plain(value))
+    if limit is None or len(whole) <= limit:
+        return whole
+    note = f"… ({len(whole):,} characters)"
+    return f"{note}\n{whole[-limit:]}" if keep_end else whole[:limit] + note
+
+
+def json_text(data: Any, indent: str = "", *, width: int = _WIDTH) -> str:
+    """Plain data as JSON for reading: a list or an object is broken up only if it is too long for a line."""
+    line = json.dumps(data, ensure_ascii=False)
+    if len(line) + len(indent) <= width or not data or not isinstance(data, list | dict):
+        return line
+    deeper = f"{indent}  "
+    if isinstance(data, list):
+        items = [json_text(item, deeper, width=width) for item in data]
+        opening, closing = "[", "]"
+    else:
+        items = [
+            f"{json.dumps(key, ensure_ascii=False)}: {json_text(item, deeper, width=width)}"
+            for key, item in data.items()
+        ]
+        opening, closing = "{", "}"
+    body = ",\n".join(deeper + item for item in items)
+    return f"{opening}\n{body}\n{indent}{closing}"
 
 
 def embedded_json(data: Any) -> str:
@@ -276,7 +334,7 @@ def _llm_call(call: LLMCall, limit: int | None) -> dict[str, Any]:
 
 
 def _seconds(call: ToolCall | LLMCall) -> dict[str, float]:
-    """The time it took; a call may have been changed since it was made, so what is none is left out."""
+    """The time it took, unless it is not a number: a call may have been changed after it was made."""
     latency: Any = call.latency_ms
     is_time = isinstance(latency, int | float) and isfinite(latency)
     return {"seconds": latency / 1000} if is_time else {}

@@ -24,7 +24,7 @@ from calipers.views.text import fit
 
 from .markup import Markup, element, join
 from .plots import mean_plot, rate_plot, share_bar
-from .values import shown_value
+from .records import shown_value
 
 _NOTED = 300
 """Characters of one entry of the run's metadata."""
@@ -79,7 +79,7 @@ def heading(says: Statement, title: str | None) -> Markup:
 
 
 def _moment(started_at: str) -> str:
-    """A time to the minute; what is no time as it is."""
+    """A time to the minute; any other text as it is."""
     try:
         moment = datetime.fromisoformat(started_at)
     except ValueError:
