@@ -375,7 +375,7 @@ def test_plain_data_says_the_same_as_python(data, trajectory):
     [
         ("search", "a mapping with steps"),
         ({"step": ["a"]}, "did you mean 'steps'"),
-        ({"steps": "a"}, "steps is a list"),
+        ({"steps": "a"}, "steps must be a list"),
         ({"steps": [{"a": 1}]}, "'a' is followed by 1: a tool is followed by its arguments"),
         ({"steps": [{"eiter": ["a", "b"]}]}, "did you mean 'either'"),
         ({"steps": [{"a": {}, "b": {}}]}, "a step is"),
@@ -383,7 +383,7 @@ def test_plain_data_says_the_same_as_python(data, trajectory):
         ({"before": ["a"]}, "pairs"),
         ({"flows": [{"from": "a"}]}, "from, into and argument"),
         ({"never": [{"either": ["a", "b"]}]}, "a single call"),
-        ({"at_most": ["a"]}, "at_most is a mapping"),
+        ({"at_most": ["a"]}, "at_most must be a mapping"),
         ({"steps": ["a"], "arguments": "most"}, "arguments must be one of"),
         ({}, "asks for nothing"),
     ],

@@ -22,9 +22,8 @@ from calipers.data.trace import ToolCall
 from calipers.data.value_text import show_typed
 from calipers.errors import InvalidTraceError
 from calipers.matching import Trajectory
-from calipers.matching.call import ArgumentMode
+from calipers.matching.call import ArgumentMode, Counted, MatchOptions, Mode
 from calipers.matching.match import as_actual_calls, as_expected_calls, match_calls
-from calipers.matching.match_options import Counted, MatchOptions, Mode
 from calipers.matching.matcher_data import read_comparison
 from calipers.matching.trajectory_data import KEYS, read_trajectory
 

@@ -2,6 +2,8 @@ from calipers.matching.call import ArgumentMode as ArgumentMode
 from calipers.matching.call import CallComparison as CallComparison
 from calipers.matching.call import CallOf as CallOf
 from calipers.matching.call import CallRules as CallRules
+from calipers.matching.call import MatchOptions as MatchOptions
+from calipers.matching.call import Mode as Mode
 from calipers.matching.call import Names as Names
 from calipers.matching.call import compare_calls as compare_calls
 from calipers.matching.constraints import AtLeast as AtLeast
@@ -16,8 +18,6 @@ from calipers.matching.dates import DateIs as DateIs
 from calipers.matching.edits import Edit as Edit
 from calipers.matching.match import CallsMatch as CallsMatch
 from calipers.matching.match import match_calls as match_calls
-from calipers.matching.match_options import MatchOptions as MatchOptions
-from calipers.matching.match_options import Mode as Mode
 from calipers.matching.matcher_data import read_call as read_call
 from calipers.matching.matcher_data import read_matcher as read_matcher
 from calipers.matching.matchers import Absent as Absent

@@ -19,8 +19,7 @@ from typing import Literal, TypeAlias
 
 from calipers.data.trace import ToolCall
 
-from .call import show_call
-from .match_options import MatchOptions
+from .call import MatchOptions, show_call
 from .pairing import Pair, Pairing
 from .value_comparison import Difference
 

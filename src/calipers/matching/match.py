@@ -24,8 +24,8 @@ from calipers.data.trace import CallLike, ToolCall, Trace
 from calipers.data.value_text import show
 from calipers.errors import InvalidOptionError, InvalidTraceError
 
+from .call import MatchKeywords, MatchOptions, left_out
 from .edits import Edit, edits_of, script_text
-from .match_options import MatchKeywords, MatchOptions, left_out
 from .matcher_data import read_call
 from .pairing import Pair, Pairing, pair_calls
 from .value_comparison import JUST_BELOW_ONE

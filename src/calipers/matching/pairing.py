@@ -23,8 +23,15 @@ from typing import Any, NamedTuple
 from calipers.data.trace import ToolCall
 
 from .assignment import UNIT, Levels, best_alignment, best_assignment, bit_set, bits, full_bonus, levels_of
-from .call import ArgumentMode, CallComparison, CallRules, actual_arguments, compare_calls, expected_arguments
-from .match_options import MatchOptions
+from .call import (
+    ArgumentMode,
+    CallComparison,
+    CallRules,
+    MatchOptions,
+    actual_arguments,
+    compare_calls,
+    expected_arguments,
+)
 from .value_comparison import UNKEYED, absence_accepted, similarity, unwrapped, value_key
 
 _MANY = 64

@@ -29,9 +29,8 @@ from calipers.data.argument_checks import check_choice, check_whole_number
 from calipers.data.trace import ToolCall
 from calipers.errors import InvalidOptionError
 
-from .call import CallComparison, CallRules, show_call
+from .call import CallComparison, CallRules, Counted, left_out, show_call
 from .constraints import Constraint, Step, as_step
-from .match_options import Counted, left_out
 
 
 @dataclass(frozen=True, init=False)

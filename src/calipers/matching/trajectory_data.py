@@ -144,5 +144,5 @@ def _call(data: Any) -> Any:
 
 def _mapping(data: Any, what: str) -> Mapping[str, Any]:
     if not isinstance(data, Mapping) or not all(isinstance(key, str) for key in data):
-        raise InvalidOptionError(f"{what} is a mapping, got {data!r:.200}")
+        raise InvalidOptionError(f"{what} must be a mapping with texts as keys, got {data!r:.200}")
     return data

@@ -49,15 +49,15 @@ is left behind."""
 
 def run_sync(main: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
     """Run a coroutine to its end from code that is not async, also where an event loop runs already."""
-    seat = _seats.mine()
-    loop = seat.loop()
+    holder = _holders.mine()
+    loop = holder.loop()
     if (
         loop.is_in_use
     ):  # also by a call that has not begun to run it, or has just ended: this one is in a signal handler then
         return elsewhere(lambda: run_sync(main))
     if not _is_loop_running():
         return loop.run(main)
-    return seat.helper().do(lambda: loop.run(main), loop=loop)
+    return holder.helper().do(lambda: loop.run(main), loop=loop)
 
 
 def elsewhere(work: Callable[[], _T], *, timeout: float | None = None) -> _T:
@@ -66,7 +66,7 @@ def elsewhere(work: Callable[[], _T], *, timeout: float | None = None) -> _T:
     Raises:
         TimeoutError: it took longer than that. It is left behind, and so is its thread.
     """
-    return _seats.mine().helper().do(work, timeout=timeout)
+    return _holders.mine().helper().do(work, timeout=timeout)
 
 
 def _is_loop_running() -> bool:
@@ -288,7 +288,7 @@ class _Helper:
 
         def job() -> None:
             if self._loop is None:
-                self._loop = _seats.mine().loop()
+                self._loop = _holders.mine().loop()
             _settle(future, lambda: context.run(work))
 
         try:
@@ -321,7 +321,7 @@ class _Helper:
             job()
 
 
-class _Seat:
+class _LoopHolder:
     """What a thread has: its loop, and the thread that works for it where it runs a loop already."""
 
     def __init__(self) -> None:
@@ -354,44 +354,44 @@ class _Seat:
 
 
 class _Lease:
-    """A thread's hold on its seat: when the thread ends, so does the lease, and the next thread takes the seat."""
+    """Lends a holder to a thread: when the thread ends, so does the lease, and the next thread takes the holder."""
 
-    def __init__(self, idle: list[_Seat], seat: _Seat) -> None:
-        self.seat = seat
+    def __init__(self, idle: list[_LoopHolder], holder: _LoopHolder) -> None:
+        self.holder = holder
         self._idle = idle
 
     def __del__(self) -> None:
-        self._idle.append(self.seat)
+        self._idle.append(self.holder)
 
 
-class _Seats:
-    """The seats of this process."""
+class _LoopHolders:
+    """All loop holders of this process."""
 
     def __init__(self) -> None:
         self._begin()
         tell_of_forks(self)
 
     def _begin(self) -> None:
-        self._all: list[_Seat] = []
-        self._idle: list[_Seat] = []
+        self._all: list[_LoopHolder] = []
+        self._idle: list[_LoopHolder] = []
         self._threads = threading.local()
 
-    def mine(self) -> _Seat:
-        """The seat of this thread."""
+    def mine(self) -> _LoopHolder:
+        """That of this thread."""
         lease: _Lease | None = getattr(self._threads, "lease", None)
         if lease is None:
             try:
-                seat = self._idle.pop()  # the one that was used last
+                holder = self._idle.pop()  # the one that was used last
             except IndexError:
-                seat = _Seat()
-                self._all.append(seat)
-            lease = self._threads.lease = _Lease(self._idle, seat)
-        return lease.seat
+                holder = _LoopHolder()
+                self._all.append(holder)
+            lease = self._threads.lease = _Lease(self._idle, holder)
+        return lease.holder
 
     def close(self) -> None:
         """Close every loop that does not run."""
-        for seat in list(self._all):
-            seat.close()
+        for holder in list(self._all):
+            holder.close()
 
     def before_fork(self) -> None:
         """Nothing: the parent goes on as before."""
@@ -403,5 +403,5 @@ class _Seats:
             self._begin()
 
 
-_seats: Final = _Seats()
-atexit.register(_seats.close)
+_holders: Final = _LoopHolders()
+atexit.register(_holders.close)
