@@ -10,7 +10,7 @@ intervals of the pass rate hold for all of them together, and so do those of eac
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from math import fsum
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -32,7 +32,7 @@ from .conclusion import Conclusion, conclude
 from .evaluator_changes import ChangedEvaluator, EvaluatorChanges, KnownEvaluators
 from .flips import Flip
 from .missing_results import unanswered
-from .questions import Answers, Questions
+from .questions import Questions
 
 FORMAT_VERSION = 1
 """The version of `to_dict`."""
@@ -215,8 +215,6 @@ def compare_reports(
     Raises:
         InvalidOptionError: an option out of its range, an evaluator that neither has, or a report without all attempts.
     """
-    _check([baseline, candidate], confidence, correction, population, labels)
-    _check_smallest(smallest, smallest_relative)
     questions = Questions(
         confidence=confidence,
         evaluators=None if evaluators is None else frozenset(evaluators),
@@ -225,8 +223,8 @@ def compare_reports(
         lower_is_better=frozenset(lower_is_better),
         population=population,
     )
-    runs = _Runs([baseline, candidate], labels, questions, pair_by)
-    return _settled([runs.compare(0, 1, changed_evaluators, correction)], correction)[0]
+    runs = _Runs([baseline, candidate], labels, questions, pair_by, correction)
+    return runs.settled([runs.compare(0, 1, changed_evaluators)])[0]
 
 
 def compare_many(
@@ -244,29 +242,15 @@ def compare_many(
     known_evaluators: Sequence[KnownEvaluators | None] | None = None,
     against_first: bool = False,
 ) -> list[Comparison]:
-    """Every two reports, with all p-values adjusted together, and intervals that hold together; takes the options of `compare_reports`.
+    """Every two reports, with all p-values adjusted together, and intervals that hold together.
 
-    Those against the first report come first. `calipers.comparison.ranks` says which places the reports have.
-
-    Args:
-        reports: two or more.
-        confidence: of the intervals.
-        evaluators: names of the columns to compare; default: all.
-        correction: how p-values are adjusted.
-        smallest: the smallest difference worth seeing of rates.
-        smallest_relative: the same of everything else.
-        lower_is_better: names of scores and metrics of which less is good.
-        pair_by: what makes two cases the same.
-        population: whether to ask about cases like these, or about these cases.
-        labels: what to call the reports; default: their names.
-        known_evaluators: what a store knows of the evaluators of each report (`Store.known_evaluators`).
-        against_first: compare the others with the first report only, and adjust for these pairs.
+    Those against the first report come first. `calipers.comparison.ranks` says which places the reports have. All options but
+    the last two are those of `compare_reports`; `known_evaluators` is what a store knows of the evaluators of each report
+    (`Store.known_evaluators`), and with `against_first` the others are compared with the first report only.
 
     Raises:
         InvalidOptionError: fewer than two reports, and as for `compare_reports`.
     """
-    _check(reports, confidence, correction, population, labels)
-    _check_smallest(smallest, smallest_relative)
     if known_evaluators is not None and len(known_evaluators) != len(reports):
         raise InvalidOptionError(
             f"known_evaluators needs one entry per report: got {len(reports)} and {len(known_evaluators)} entries"
@@ -285,13 +269,13 @@ def compare_many(
         population=population,
         at_once=len(places),
     )
-    runs = _Runs(reports, labels, questions, pair_by)
+    runs = _Runs(reports, labels, questions, pair_by, correction)
     found: list[Comparison] = []
     for one, two in places:
         known = (None, None) if known_evaluators is None else (known_evaluators[one], known_evaluators[two])
         changes = None if known[0] is None or known[1] is None else EvaluatorChanges(known[0], known[1])
-        found.append(runs.compare(one, two, changes, correction))
-    return _settled(found, correction)
+        found.append(runs.compare(one, two, changes))
+    return runs.settled(found)
 
 
 class Rank(msgspec.Struct, frozen=True, kw_only=True):
@@ -343,46 +327,51 @@ class _Runs:
     """Reports that are compared with each other."""
 
     def __init__(
-        self, reports: Sequence[Report], labels: Sequence[str] | None, questions: Questions, pair_by: PairBy
+        self,
+        reports: Sequence[Report],
+        labels: Sequence[str] | None,
+        questions: Questions,
+        pair_by: PairBy,
+        correction: Correction,
     ) -> None:
+        _check(reports, questions, correction, labels)
         self.reports = reports
         self.titles = _unique([report.name for report in reports] if labels is None else labels)
         self.questions = questions
         self.pair_by: PairBy = pair_by
+        self.correction: Correction = correction
         self.sides = [Columns(cases_of(report)) for report in named_alike(reports)]
         questions.check_names(self.sides)
 
-    def compare(
-        self,
-        one: int,
-        two: int,
-        changes: Mapping[str, str] | EvaluatorChanges | None,
-        correction: Correction,
-    ) -> Comparison:
+    def compare(self, one: int, two: int, changes: Mapping[str, str] | EvaluatorChanges | None) -> Comparison:
         """The report in one place as the baseline of that in another; p-values are not adjusted yet."""
         first, second = self.sides[one], self.sides[two]
         pairs, pairing = pair_cases(first.cases, second.cases, by=self.pair_by)
         if self.questions.population == "these-cases" and not pairs:
             raise _nothing_in_common(self.titles[one], self.titles[two])
-        asked = self.questions.ask(first, second, pairs, changes)
-        comparison = _found(
-            self.questions,
-            asked,
-            pairing,
-            _side(self.titles[one], self.reports[one], first),
-            _side(self.titles[two], self.reports[two], second),
-            correction,
+        answers = msgspec.structs.asdict(self.questions.ask(first, second, pairs, changes))
+        problems = answers.pop("problems")
+        comparison = Comparison(
+            baseline=_side(self.titles[one], self.reports[one], first),
+            candidate=_side(self.titles[two], self.reports[two], second),
+            confidence=self.questions.confidence,
+            correction=self.correction,
+            population=self.questions.population,
+            paired=bool(pairing.pairs),
+            at_once=self.questions.at_once,
+            pairing=pairing,
+            conclusion=Conclusion(outcome="nothing", advice="share evaluators"),  # until all are settled
+            **answers,
         )
-        warnings = (*_warnings(comparison), *asked.problems)
+        warnings = (*_warnings(comparison), *problems)
         return _doubted(msgspec.structs.replace(comparison, warnings=warnings))
 
-
-def _settled(found: Sequence[Comparison], correction: Correction) -> list[Comparison]:
-    """The comparisons with adjusted p-values, and what each comes to."""
-    return [
-        msgspec.structs.replace(each, conclusion=_concluded(each, each.baseline, each.candidate))
-        for each in _adjusted(found, correction)
-    ]
+    def settled(self, found: Sequence[Comparison]) -> list[Comparison]:
+        """The comparisons with adjusted p-values, and what each comes to."""
+        return [
+            msgspec.structs.replace(each, conclusion=_concluded(each))
+            for each in _adjusted(found, self.correction)
+        ]
 
 
 def check_comparisons(comparisons: object) -> None:
@@ -395,37 +384,6 @@ def check_comparisons(comparisons: object) -> None:
         raise InvalidOptionError(
             f"this takes a list of comparisons, such as compare_many(...) or [compare_reports(...)], got {safe_repr(comparisons):.200}"
         )
-
-
-def _found(
-    questions: Questions,
-    asked: Answers,
-    pairing: Pairing,
-    baseline: Side,
-    candidate: Side,
-    correction: Correction,
-) -> Comparison:
-    """What was found, with p-values that are not adjusted yet."""
-    return Comparison(
-        baseline=baseline,
-        candidate=candidate,
-        confidence=questions.confidence,
-        correction=correction,
-        population=questions.population,
-        paired=bool(pairing.pairs),
-        at_once=questions.at_once,
-        pairing=pairing,
-        conclusion=_concluded(asked, baseline, candidate),
-        pass_rate=asked.pass_rate,
-        slices=asked.slices,
-        evaluators=asked.evaluators,
-        measures=asked.measures,
-        labels=asked.labels,
-        flips=asked.flips,
-        baseline_only=asked.baseline_only,
-        candidate_only=asked.candidate_only,
-        changed_evaluators=asked.changed_evaluators,
-    )
 
 
 def _doubted(found: Comparison) -> Comparison:
@@ -473,12 +431,12 @@ def _adjusted(comparisons: Sequence[Comparison], correction: Correction) -> list
     return found
 
 
-def _concluded(found: Comparison | Answers, *sides: Side) -> Conclusion:
-    broken = sum(flip.way == "broken" for flip in found.flips)
+def _concluded(found: Comparison) -> Conclusion:
+    sides = (found.baseline, found.candidate)
     return conclude(
         found.pass_rate,
         found.evaluators,
-        broken=broken,
+        broken=sum(flip.way == "broken" for flip in found.flips),
         unanswered=sum(side.unanswered for side in sides),
         on_other_loop=sum(side.on_other_loop for side in sides),
     )
@@ -606,25 +564,19 @@ def _unique(labels: Sequence[str]) -> list[str]:
 
 
 def _check(
-    reports: Sequence[Report],
-    confidence: float,
-    correction: str,
-    population: str,
-    labels: Sequence[Hashable] | None,
+    reports: Sequence[Report], questions: Questions, correction: str, labels: Sequence[str] | None
 ) -> None:
-    check_confidence(confidence)
+    check_confidence(questions.confidence)
     if len(reports) < 2:
         raise InvalidOptionError(f"a comparison needs a baseline and a candidate, got {len(reports)} reports")
     for report in reports:
         check_report(report, "what is compared")
     check_choice("correction", correction, get_args(Correction))
-    check_choice("population", population, get_args(Population))
+    check_choice("population", questions.population, get_args(Population))
     if labels is not None and len(labels) != len(reports):
         raise InvalidOptionError(f"every report needs its label: got {len(reports)} and {len(labels)} labels")
-
-
-def _check_smallest(smallest: float, smallest_relative: float) -> None:
-    for name, value in (("smallest", smallest), ("smallest_relative", smallest_relative)):
+    for name in ("smallest", "smallest_relative"):
+        value = getattr(questions, name)
         if not 0 < value < 1:
             raise InvalidOptionError(
                 f"{name} must lie between 0 and 1, such as 0.03 for 3 points, got {value!r}"

@@ -195,8 +195,9 @@ class ComparedEvaluators:
         """Whether both runs have results of this name, or assertions, by evaluators that look the same; `is_apart` finds single cases."""
         if name is not None:
             return name in self._counts and self.differing(name) is None
-        asserted = self._baseline.asserted.keys() & self._candidate.asserted.keys()
-        return bool(asserted) and self.lone_assertions() == ([], []) and not self.differing_assertions()
+        return (
+            bool(self._names(None)) and self.lone_assertions() == ([], []) and not self.differing_assertions()
+        )
 
     def has_results(self, name: str) -> bool:
         """Whether both runs gave results of this name on some case."""
@@ -213,10 +214,9 @@ class ComparedEvaluators:
 
     def differing_assertions(self) -> dict[str, str]:
         """The assertions of both runs that are not of the same evaluators in the whole run, each with how they differ."""
-        names = sorted(self._baseline.asserted.keys() & self._candidate.asserted.keys())
         known = self._changes.everywhere
         found: dict[str, str] = {}
-        for name in names:
+        for name in sorted(self._names(None)):
             apart = self._apart.get(name, {})
             everywhere = any(
                 each in known for each in (name, *self._baseline.makers[name], *self._candidate.makers[name])
@@ -245,35 +245,32 @@ class ComparedEvaluators:
 
     def changed(self, name: str | None) -> list[ChangedEvaluator]:
         """The cases whose results of a name, or passes if it is `None`, cannot be compared, while those of others can."""
-        names = (
-            {name} if name is not None else self._baseline.asserted.keys() & self._candidate.asserted.keys()
-        )
         if self._none_is_alike if name is None else self.differing(name) is not None:
             return []
         found: list[ChangedEvaluator] = []
-        for each in names:
+        for each in self._names(name):
             apart = self._apart.get(each, {})
             if not self._is_shared(apart):
                 found += _listed(each, apart)
         for place, (side, other) in enumerate(self._sides):
-            makers = None if name is None else side.makers.get(name, set())
-            for evaluator, cases in self._lone(side, other, makers).items():
+            for evaluator, cases in self._lone(side, other, side.makers_of(name)).items():
                 if self._is_own(evaluator):
                     found += _only(evaluator, cases, in_candidate=bool(place))
         return sorted(found, key=lambda each: (each.case, each.name))
 
     def is_apart(self, case: str, name: str | None) -> bool:
         """Whether a case of the candidate is judged by other evaluators than in the baseline, as far as a name, or passing, goes."""
-        names = (
-            {name} if name is not None else self._baseline.asserted.keys() & self._candidate.asserted.keys()
-        )
-        return any(case in self._apart.get(each, {}) for each in names) or any(
+        return any(case in self._apart.get(each, {}) for each in self._names(name)) or any(
             case in cases
             for side, other in self._sides
-            for cases in self._lone(
-                side, other, None if name is None else side.makers.get(name, set())
-            ).values()
+            for cases in self._lone(side, other, side.makers_of(name)).values()
         )
+
+    def _names(self, name: str | None) -> set[str]:
+        """The name or, for passing, all that is asserted in both runs."""
+        if name is not None:
+            return {name}
+        return self._baseline.asserted.keys() & self._candidate.asserted.keys()
 
     @property
     def _sides(self) -> "tuple[tuple[_Side, _Side], ...]":
@@ -441,6 +438,10 @@ class _Side:
         """The evaluators as they would be written, by name."""
         self.alone: dict[str, dict[str, tuple[str, ...]]] = {}
         """Evaluators that the other run does not have at a case, by name and case, as they would be written."""
+
+    def makers_of(self, name: str | None) -> set[str] | None:
+        """The evaluators behind the results of a name; `None` for passing."""
+        return None if name is None else self.makers.get(name, set())
 
 
 def _evaluators_of(attempts: Sequence[Record]) -> set[str] | None:

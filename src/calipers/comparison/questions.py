@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import compress
 from typing import Any, NamedTuple
 
@@ -75,6 +75,13 @@ class Runs(NamedTuple):
     problems: list[str]
     """What could not be compared, as it is found."""
 
+    def alike(self, *names: str | None) -> "Runs":
+        """Without the cases whose results of these names, or passes where one is `None`, are of other evaluators in each run."""
+        apart = {each.case for name in names for each in self.evaluators.changed(name)}
+        return (
+            self._replace(pairs=[pair for pair in self.pairs if pair[1].name not in apart]) if apart else self
+        )
+
 
 class Questions(msgspec.Struct, frozen=True, kw_only=True):
     """What is asked of every two runs."""
@@ -119,20 +126,17 @@ class Questions(msgspec.Struct, frozen=True, kw_only=True):
         shared = [key for key in wanted if key in candidate.by_key]
         headline, slices = None, tuple[Change, ...]()
         if baseline.asserts and candidate.asserts and self.evaluators is None:
-            apart = _apart(evaluators, None)
+            alike = runs.alike(None)
             headline = self._change(
-                runs,
+                alike,
                 PASS_RATE,
                 "pass rate",
                 lambda _, case: passes(case),
-                apart=apart,
                 together=True,
                 warning=_headline_warning(runs),
             )
-            runs.problems.extend(
-                missing_results("the pass rate", None, _alike(pairs, apart), baseline, candidate)
-            )
-            slices = self._slices(runs, apart)
+            runs.problems.extend(missing_results("the pass rate", None, alike.pairs, baseline, candidate))
+            slices = self._slices(runs)
         runs.problems.extend(_missing_results(runs, shared))
         runs.problems.extend(unrecorded(pairs, baseline, candidate))
         return Answers(
@@ -150,9 +154,7 @@ class Questions(msgspec.Struct, frozen=True, kw_only=True):
 
     def _flips(self, runs: Runs) -> tuple[Flip, ...]:
         """The cases that flipped, of those that are judged alike."""
-        names = [None] if self.evaluators is None else sorted(self.evaluators)
-        apart = set[str]().union(*(_apart(runs.evaluators, name) for name in names))
-        alike = _alike(runs.pairs, apart)
+        alike = runs.alike(*([None] if self.evaluators is None else sorted(self.evaluators))).pairs
         found = flips_of(
             (
                 (two.name, self._passes(runs.baseline, one), self._passes(runs.candidate, two))
@@ -199,10 +201,10 @@ class Questions(msgspec.Struct, frozen=True, kw_only=True):
         found = dict.fromkeys(each for name in names for each in runs.evaluators.changed(name))
         return tuple(sorted(found, key=lambda each: (each.case, each.name)))
 
-    def _slices(self, runs: Runs, apart: Collection[str]) -> tuple[Change, ...]:
+    def _slices(self, runs: Runs) -> tuple[Change, ...]:
         """The pass rate of each tag that both runs have: those with the most cases, whatever came of them."""
         if runs.pairs:
-            runs = runs._replace(pairs=_alike(runs.pairs, apart))
+            runs = runs.alike(None)
             counts = Counter(tag for one, two in runs.pairs for tag in {*one.tags, *two.tags})
         else:
             before, after = (
@@ -239,14 +241,13 @@ class Questions(msgspec.Struct, frozen=True, kw_only=True):
                 )
             better: Direction = "lower" if name in self.lower_is_better else "higher"
             worst = 1.0 if better == "lower" else 0.0
-            apart = _apart(runs.evaluators, name)
+            alike = runs.alike(name)
             change = self._change(
-                runs,
+                alike,
                 name,
                 kind,
                 lambda side, case, key=key, worst=worst: side.scores(case, key, lost=worst),  # type: ignore[misc]
                 better=better,
-                apart=apart,
                 together=True,
                 warning=_warning(runs, name),
                 baseline_lost=lost[0],
@@ -254,11 +255,10 @@ class Questions(msgspec.Struct, frozen=True, kw_only=True):
             )
             if change is not None and kind == "assertion" and any(lost):
                 judged = self._change(
-                    runs,
+                    alike,
                     name,
                     kind,
                     lambda side, case, key=key, worst=worst: side.scores(case, key, judged=True, lost=worst),  # type: ignore[misc]
-                    apart=apart,
                 )
                 difference = None if judged is None else judged.difference
                 change = msgspec.structs.replace(change, judged_difference=difference)
@@ -294,7 +294,7 @@ class Questions(msgspec.Struct, frozen=True, kw_only=True):
         found = (
             label_change(
                 key[0],
-                _alike(runs.pairs, _apart(runs.evaluators, key[0])),
+                runs.alike(key[0]).pairs,
                 runs.baseline,
                 runs.candidate,
                 confidence=self.confidence,
@@ -314,16 +314,14 @@ class Questions(msgspec.Struct, frozen=True, kw_only=True):
         numbers: Numbers,
         *,
         better: Direction | None = "higher",
-        apart: Collection[str] = (),
         together: bool = False,
         **notes: Any,
     ) -> Change | None:
         """What became of one column; `None`, and a problem, where its numbers are beyond what floats can hold."""
-        asked = runs._replace(pairs=_alike(runs.pairs, apart))
         # By Bonferroni, whatever the pairs have to do with each other: each may miss with its share of the doubt.
         alone = 1 - (1 - self.confidence) / self.at_once if together else self.confidence
         try:
-            question = self._question(asked, name, kind, numbers, better=better, confidence=alone, **notes)
+            question = self._question(runs, name, kind, numbers, better=better, confidence=alone, **notes)
             return _at_confidence(change_of(question), self.confidence)
         except (ValueError, OverflowError) as error:
             runs.problems.append(f"{name!r} cannot be compared: {error}")
@@ -421,8 +419,8 @@ def _missing_results(runs: Runs, keys: Sequence[ColumnKey]) -> Iterator[str]:
     names = Counter(name for side in (runs.baseline, runs.candidate) for name, _ in set(side.by_key))
     for key in keys:
         if names[key[0]] == 2:  # one column in each run
-            alike = _alike(runs.pairs, _apart(runs.evaluators, key[0]))
-            yield from missing_results(repr(key[0]), key, alike, runs.baseline, runs.candidate)
+            pairs = runs.alike(key[0]).pairs
+            yield from missing_results(repr(key[0]), key, pairs, runs.baseline, runs.candidate)
 
 
 def _lone_columns(keys: Sequence[ColumnKey], other: Columns) -> tuple[str, ...]:
@@ -438,15 +436,6 @@ def _lone_columns(keys: Sequence[ColumnKey], other: Columns) -> tuple[str, ...]:
 def _numbers(side: Columns, numbers: Numbers) -> tuple[Cases, Clusters]:
     known = [(found, case.cluster) for case in side.cases if (found := numbers(side, case))]
     return [found for found, _ in known], clusters_of([cluster for _, cluster in known])
-
-
-def _apart(evaluators: ComparedEvaluators, name: str | None) -> set[str]:
-    """The cases that are left out of a column, or of the pass rate, since their evaluators differ."""
-    return {each.case for each in evaluators.changed(name)}
-
-
-def _alike(pairs: Sequence[Pair], apart: Collection[str]) -> Sequence[Pair]:
-    return [pair for pair in pairs if pair[1].name not in apart] if apart else pairs
 
 
 def _headline_warning(runs: Runs) -> str | None:
