@@ -494,7 +494,7 @@ def _check(policy: Policy, baseline: Report | None) -> None:
             "corrects: true corrects the judge's mean over a whole run, so it cannot be decided during one: gate a whole run by it, "
             "and leave it out of the policy that stops one"
         )
-    if all(rule.margin is rule.at_least is rule.at_most is None for rule in policy.rules):
+    if not any(rule.has_limit for rule in policy.rules):
         raise InvalidOptionError("the policy has no margin, at_least or at_most that a run could decide")
     if policy.needs_baseline and baseline is None:
         raise InvalidOptionError("the policy compares with a baseline: name one")

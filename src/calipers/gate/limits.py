@@ -2,10 +2,12 @@
 
 import copy
 import json
-from collections.abc import Iterator, Sequence
-from typing import TypeAlias
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeAlias
 
-from calipers.comparison.case_pairs import Pair, RunCase
+from calipers.comparison.case_pairs import RunCase
 from calipers.comparison.columns import ColumnKey, Columns, durations, metric, without_metric
 from calipers.comparison.evaluator_changes import ChangedEvaluator
 from calipers.errors import InvalidOptionError
@@ -43,10 +45,23 @@ TASK_TIME = "task time"
 
 _NAMED_TAGS = 10
 """Tags that are named where a policy names another."""
-_WRONG_BOUNDS = "correct the bounds in the policy, or the evaluator"
 
 Part: TypeAlias = Finding | Claim
 Bounds: TypeAlias = tuple[float, float] | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Subject:
+    """What rules are about: the results of a name or, where it has none, passing."""
+
+    title: str
+    name: str | None = None
+    ours: SubjectResults = PASSES
+    theirs: SubjectResults = PASSES
+    unit: Unit = "rate"
+    differs: str | None
+    """Why the baseline is not comparable; `None` if it is."""
+    bounds: Bounds = RATE
 
 
 class Limits:
@@ -91,7 +106,7 @@ class Limits:
                 yield absent(name, f"the run has no metric of this name; there are {there}")
             else:
                 missing = 0.0 if growth.missing_is_zero else None
-                yield from self._growth(name, growth, _metric(name, missing), "number")
+                yield from self._growth(name, growth, partial(metric, name=name, missing=missing), "number")
                 if missing is None:
                     yield from self._unrecorded(name, growth)
         self._note_left_out()
@@ -103,7 +118,7 @@ class Limits:
         run, old = self.runs.run, self.runs.baseline
         if run.asserts:
             differs = None if old is None else self._other_assertions(old)
-            yield from self._rules(subject, None, rules, PASSES, PASSES, "rate", differs)
+            yield from self._rules(_Subject(title=subject, differs=differs), rules)
         else:
             yield absent(subject, "nothing was asserted in this run")
 
@@ -117,7 +132,7 @@ class Limits:
             there = first_few([*map(repr, known)], _NAMED_TAGS) or "none"
             yield absent(subject, f"no case of this run has the tag; there are {there}")
             return
-        if rules.margin is rules.at_least is rules.at_most is None:
+        if not rules.has_limit:
             said = plural(len(part.runs.run.cases), "case")
             yield Finding(subject=subject, rule="has to be there", outcome="PASS", said=said)
         yield from part.pass_rate_parts(subject, rules)
@@ -140,7 +155,13 @@ class Limits:
         key = column_of(run, name)
         several = columns_of(run, name)
         if len(several) > 1:
-            yield _open(name, "one kind of result", *_mixed(name, several))
+            names = " and ".join(repr(f"{each} ({kind})") for each, kind in several)
+            yield _open(
+                name,
+                "one kind of result",
+                f"{name!r} gives results of several kinds, {names}: each alone leaves cases out",
+                "let it give one kind of result, such as 0.0 instead of False, or name in the policy the column that you mean",
+            )
             return
         if key is None and (named := _names_of_key(run, name)):
             said = f"this run has it as {', '.join(map(repr, named))}"
@@ -150,17 +171,15 @@ class Limits:
             there = ", ".join(dict.fromkeys(repr(each) for each, _ in run.by_key)) or "none"
             yield absent(name, f"it gave no result in this run; there are {there}")
             return
-        limited = not (rules.margin is rules.at_least is rules.at_most is None)
-        if key[1] == "label" and limited:
+        if key[1] == "label" and rules.has_limit:
             raise InvalidOptionError(
                 f"the policy limits {name!r}, which gives labels: a label has no mean to compare with a number"
             )
         if rules.max_errors is not None:
-            attempts = sum(len(case.attempts) for case in run.cases)
-            yield few(name, "errors", run.lost(key)["evaluator"], attempts, rules.max_errors)
+            yield few(name, "errors", run.lost(key)["evaluator"], self.runs.attempts, rules.max_errors)
         if rules.agreement is not None:
             yield from self._noting(agreement_parts(name, rules, run, self.read_run))
-        if not limited and rules.agreement is None:
+        if not rules.has_limit and rules.agreement is None:
             yield Finding(subject=name, rule="has to be there", outcome="PASS", said="it gave results")
         if key[1] == "label":
             labelled = sum(bool(run.labels(case, key[0])) for case in run.cases)
@@ -185,22 +204,27 @@ class Limits:
         bounds: Bounds = RATE
         if key[1] == "assertion":
             rules.check_inside(RATE, of=f"evaluators, {name!r}: ")
-        elif limited:
+        elif rules.has_limit:
             wild = self._outside(rules, ours.values(0.0), theirs.values(0.0))
             if wild is not None and rules.bounds is not None:
-                yield _open(
-                    name, f"every score from {rules.bounds[0]:g} to {rules.bounds[1]:g}", wild, _WRONG_BOUNDS
-                )
+                rule = f"every score from {rules.bounds[0]:g} to {rules.bounds[1]:g}"
+                yield _open(name, rule, wild, "correct the bounds in the policy, or the evaluator")
                 return
             if wild is None:
                 rules.check_inside(rules.range, only_vacuous=True, of=f"evaluators, {name!r}: ")
                 bounds = rules.range
             else:
                 bounds = None
-                self.notes.append(_without_bounds(name, wild))
+                self.notes.append(
+                    f"{name}: {wild}, and the policy states no bounds; its interval is Student's t, which is too sure where "
+                    "few cases are much worse than the rest: set bounds"
+                )
             lost = run.lost(key)
             yield from self._lost(name, "score", task=lost["task"], evaluator=lost["evaluator"], rules=rules)
-        yield from self._rules(name, key[0], rules, ours, theirs, unit, differs, bounds)
+        subject = _Subject(
+            title=name, name=key[0], ours=ours, theirs=theirs, unit=unit, differs=differs, bounds=bounds
+        )
+        yield from self._rules(subject, rules)
 
     def _noting(self, parts: Iterator[Part | str]) -> Iterator[Part]:
         """The parts, without the notes among them, each of which is noted once."""
@@ -226,7 +250,7 @@ class Limits:
 
     def _outside(self, rules: Rules, values: Values, before: Values) -> str | None:
         """The first case with a score that does not lie between the bounds, in words; `None` if all do."""
-        old = [case for case, _ in self.runs.pairs] if rules.margin is not None else []
+        old = self._paired if rules.margin is not None else []
         wild = [
             (case.name, number, where)
             for cases, numbers, where in (
@@ -245,38 +269,29 @@ class Limits:
         lie = "lies" if len(wild) == 1 else "lie"
         return f"the score {number:g} of case {name!r}{where}{more} {lie} outside {low:g} to {high:g}"
 
-    def _rules(
-        self,
-        subject: str,
-        name: str | None,
-        rules: Rules,
-        ours: SubjectResults,
-        theirs: SubjectResults,
-        unit: Unit,
-        differs: str | None,
-        bounds: Bounds = RATE,
-    ) -> Iterator[Part]:
-        """The limits of one subject: the results of a name or, where it has none, passing."""
+    def _rules(self, subject: _Subject, rules: Rules) -> Iterator[Part]:
+        """The limits of one subject."""
+        title, ours, unit = subject.title, subject.ours, subject.unit
         alone = self.runs.alone(ours.values(0.0))
-        yield from self._enough(subject, len(alone.cases), rules)
+        yield from self._enough(title, len(alone.cases), rules)
         less = rules.at_most is not None or (rules.margin is not None and rules.better == "lower")
         if less and unit == "rate":
             crashed = sum(map(sum, self.runs.alone(ours.values(1.0)).cases)) - sum(map(sum, alone.cases))
             if crashed:
                 self.notes.append(
-                    f"{subject}: less is better, and {plural(round(crashed), 'attempt')} that did not finish count as 1, not as 0: "
+                    f"{title}: less is better, and {plural(round(crashed), 'attempt')} that did not finish count as 1, not as 0: "
                     "a crash is no gain"
                 )
         if rules.margin is not None:
-            yield from self._margin(subject, name, rules, ours, theirs, unit, differs, bounds)
-        yield from self._skipped(subject, rules, ours)
-        if rules.max_skipped is None and not (rules.margin is rules.at_least is rules.at_most is None):
-            yield from self._newly_missing(subject, self.runs.alike(name), ours, theirs)
+            yield from self._margin(subject, rules, rules.margin)
+        yield from self._skipped(title, rules, ours)
+        if rules.max_skipped is None and rules.has_limit:
+            yield from self._newly_missing(subject)
         agreement = rules.agreement
-        if name is not None and agreement is not None and agreement.corrects:
-            key: ColumnKey = (name, "assertion" if unit == "rate" else "score")
+        if subject.name is not None and agreement is not None and agreement.corrects:
+            key: ColumnKey = (subject.name, "assertion" if unit == "rate" else "score")
             yield from self._noting(
-                corrected_parts(subject, agreement, rules, self.runs.run, key, self.read_run)
+                corrected_parts(title, agreement, rules, self.runs.run, key, self.read_run)
             )
             return
         for limit, above in ((rules.at_least, True), (rules.at_most, False)):
@@ -285,50 +300,31 @@ class Limits:
                 level = Level(
                     cases=counted.cases,
                     clusters=counted.clusters,
-                    bounds=bounds,
+                    bounds=subject.bounds,
                     is_rate=unit == "rate",
                     anytime=self.anytime,
-                    stakes=self._stakes(limit, bounds),
+                    stakes=self._stakes(limit, subject.bounds),
                 )
-                yield Claim(
-                    subject=subject,
-                    rule=f"{'at least' if above else 'at most'} {limit_words(limit, unit)}",
-                    measure=level,
-                    limit=limit,
-                    above=above,
-                    unit=unit,
-                    noun=self._noun,
-                    in_clusters=counted.clusters is not None,
-                    anytime=self.anytime,
-                )
+                rule = f"{'at least' if above else 'at most'} {limit_words(limit, unit)}"
+                yield self._claim(level, subject=title, rule=rule, limit=limit, above=above, unit=unit)
 
-    def _margin(
-        self,
-        subject: str,
-        name: str | None,
-        rules: Rules,
-        ours: SubjectResults,
-        theirs: SubjectResults,
-        unit: Unit,
-        differs: str | None,
-        bounds: Bounds,
-    ) -> Iterator[Part]:
-        assert rules.margin is not None
+    def _margin(self, subject: _Subject, rules: Rules, margin: float) -> Iterator[Part]:
+        title, name, ours, theirs = subject.title, subject.name, subject.ours, subject.theirs
         rule = (
-            f"not worse than the baseline by {loss(rules.margin, unit)} or more"
-            if rules.margin
+            f"not worse than the baseline by {loss(margin, subject.unit)} or more"
+            if margin
             else "better than the baseline"
         )
         if self.runs.baseline is None:
-            yield _open(subject, rule, "there is no baseline to compare with", "name one with --baseline")
+            yield _open(title, rule, "there is no baseline to compare with", "name one with --baseline")
             return
-        if differs is not None:
+        if subject.differs is not None:
             way = (
                 "run the baseline's task again on the cases of this run, since they bring the evaluators"
                 if self.runs.evaluators.is_brought(name)
                 else "judge the baseline again with the evaluators of this run: `calipers score BASELINE --evaluators ... --replace`"
             )
-            yield _open(subject, rule, f"the baseline {differs}", way)
+            yield _open(title, rule, f"the baseline {subject.differs}", way)
             return
         self._left_out.update(dict.fromkeys(self.runs.evaluators.changed(name)))
         above = rules.better == "higher"
@@ -336,34 +332,43 @@ class Limits:
         pairs = self.runs.alike(name)
         both = self.runs.both(ours.values(worst), theirs.values(worst), pairs)
         if not both.run:
-            yield _open(subject, rule, "no case was judged in both runs", "run both on the same cases")
+            yield _open(title, rule, "no case was judged in both runs", "run both on the same cases")
             return
         if len(both.run) < self._least(rules):
-            yield enough(subject, len(both.run), self._least(rules), kind=" judged in both runs")
-        yield from self._broken_baseline(subject, theirs.lost([case for case, _ in pairs]), rules)
+            yield enough(title, len(both.run), self._least(rules), kind=" judged in both runs")
+        yield from self._broken_baseline(title, theirs.lost([case for case, _ in pairs]), rules)
         both = self._pairs(both)
-        limit = -rules.margin if rules.margin and above else rules.margin
+        limit = -margin if margin and above else margin
+        bounds = subject.bounds
         reach = None if bounds is None else (bounds[0] - bounds[1], bounds[1] - bounds[0])
-        yield Claim(
-            subject=subject,
+        change = Change(
+            run=both.run,
+            baseline=both.baseline,
+            clusters=both.clusters,
+            bounds=reach,
+            is_rate=subject.unit == "rate",
+            anytime=self.anytime,
+            stakes=self._stakes(limit, reach, margin),
+        )
+        yield self._claim(
+            change,
+            subject=title,
             rule=rule,
-            measure=Change(
-                run=both.run,
-                baseline=both.baseline,
-                clusters=both.clusters,
-                bounds=reach,
-                is_rate=unit == "rate",
-                anytime=self.anytime,
-                stakes=self._stakes(limit, reach, rules.margin),
-            ),
             limit=limit,
             above=above,
             par=0.0,
-            unit=unit,
+            unit=subject.unit,
             signed=True,
-            noun=self._noun,
-            in_clusters=both.clusters is not None,
+        )
+
+    def _claim(self, measure: Level | Change | Grown, **fields: Any) -> Claim:
+        """A claim about what more cases, or attempts at them, would settle."""
+        return Claim(
+            measure=measure,
+            noun="attempt" if self.policy.population == "these-cases" else "case",
+            in_clusters=measure.clusters is not None,
             anytime=self.anytime,
+            **fields,
         )
 
     def _stakes(self, limit: float, bounds: Bounds, distance: float | None = None) -> Stakes | None:
@@ -371,11 +376,6 @@ class Limits:
         if not self.anytime or self.planned is None or bounds is None or not bounds[0] < limit < bounds[1]:
             return None
         return stakes_for(self.planned, limit, low=bounds[0], high=bounds[1], distance=distance)
-
-    @property
-    def _noun(self) -> str:
-        """What there could be more of."""
-        return "attempt" if self.policy.population == "these-cases" else "case"
 
     def _units(self, alone: Alone) -> Alone:
         """What the interval counts: cases, or attempts where the policy asks about these cases alone."""
@@ -412,7 +412,6 @@ class Limits:
         open_tasks, open_errors = unlimited(self.policy, rules)
         if not (task and open_tasks) and not (evaluator and open_errors):
             return
-        attempts = sum(len(case.attempts) for case in self.runs.run.cases)
         ways = [
             *(["max_task_failures"] if task and open_tasks else []),
             *(["max_errors"] if evaluator and open_errors else []),
@@ -420,25 +419,22 @@ class Limits:
         yield _open(
             subject,
             f"a {what} of every attempt",
-            f"{task + evaluator:,} of {plural(attempts, 'attempt')} have no {what}, and the others may be the easy ones",
+            f"{task + evaluator:,} of {plural(self.runs.attempts, 'attempt')} have no {what}, and the others may be the easy ones",
             f"see what failed: `calipers show RUN`; say in the policy how many may: {' and '.join(ways)}",
         )
 
     def _skipped(self, subject: str, rules: Rules, ours: SubjectResults) -> Iterator[Finding]:
         """How many attempts have no result though nothing failed, where the policy says how many may."""
         if rules.max_skipped is not None:
-            cases = self.runs.run.cases
-            attempts = sum(len(case.attempts) for case in cases)
-            yield few(subject, "skipped", sum(map(ours.missing, cases)), attempts, rules.max_skipped)
+            missing = sum(map(ours.missing, self.runs.run.cases))
+            yield few(subject, "skipped", missing, self.runs.attempts, rules.max_skipped)
 
-    def _newly_missing(
-        self, subject: str, pairs: Sequence[Pair], ours: SubjectResults, theirs: SubjectResults
-    ) -> Iterator[Finding]:
+    def _newly_missing(self, subject: _Subject) -> Iterator[Finding]:
         """That cases lost the result that they have in the baseline: skipping what is hard must not leave what is easy."""
-        names = newly_missing(pairs, theirs, ours)
+        names = newly_missing(self.runs.alike(subject.name), subject.theirs, subject.ours)
         if names:
             yield _open(
-                subject,
+                subject.title,
                 "a result wherever the baseline has one",
                 f"{plural(len(names), 'case')} with a result in the baseline lack one in this run, though nothing failed: "
                 f"{first_few([*map(repr, names)])}",
@@ -509,31 +505,22 @@ class Limits:
             else:
                 yield from self._broken_baseline(subject, losses_of_tasks(self._paired), None)
                 both = self._pairs(both)
-                yield Claim(
+                grown = Grown(run=both.run, baseline=both.baseline, clusters=both.clusters, most=most)
+                yield self._claim(
+                    grown,
                     subject=subject,
                     rule=rule,
-                    measure=Grown(run=both.run, baseline=both.baseline, clusters=both.clusters, most=most),
                     limit=growth.max_growth,
                     above=False,
                     par=0.0,
                     unit="growth",
-                    noun=self._noun,
-                    in_clusters=both.clusters is not None,
                 )
         if growth.at_most is not None:
             alone = self._units(self.runs.alone(values))
-            yield Claim(
-                subject=subject,
-                rule=f"at most {limit_words(growth.at_most, unit)}",
-                measure=Level(
-                    cases=alone.cases, clusters=alone.clusters, bounds=None if most is None else (0.0, most)
-                ),
-                limit=growth.at_most,
-                above=False,
-                unit=unit,
-                noun=self._noun,
-                in_clusters=alone.clusters is not None,
-            )
+            bounds = None if most is None else (0.0, most)
+            level = Level(cases=alone.cases, clusters=alone.clusters, bounds=bounds)
+            rule = f"at most {limit_words(growth.at_most, unit)}"
+            yield self._claim(level, subject=subject, rule=rule, limit=growth.at_most, above=False, unit=unit)
 
     def _unrecorded(self, name: str, growth: Growth) -> Iterator[Finding]:
         """How many attempts finished without a metric: a cost that is recorded where it is small is no cost."""
@@ -554,14 +541,6 @@ class Limits:
                 )
 
 
-def _mixed(name: str, keys: Sequence[ColumnKey]) -> tuple[str, str]:
-    names = " and ".join(repr(f"{each} ({kind})") for each, kind in keys)
-    return (
-        f"{name!r} gives results of several kinds, {names}: each alone leaves cases out",
-        "let it give one kind of result, such as 0.0 instead of False, or name in the policy the column that you mean",
-    )
-
-
 def _open(subject: str, rule: str, said: str, advice: str) -> Finding:
     return Finding(subject=subject, rule=rule, outcome="INCONCLUSIVE", said=said, advice=advice)
 
@@ -569,20 +548,6 @@ def _open(subject: str, rule: str, said: str, advice: str) -> Finding:
 def _worst(*, above: bool) -> float:
     """What an assertion counts as that was lost: what a limit from below, or from above, likes least."""
     return 0.0 if above else 1.0
-
-
-def _without_bounds(name: str, wild: str) -> str:
-    return (
-        f"{name}: {wild}, and the policy states no bounds; its interval is Student's t, which is too sure where "
-        "few cases are much worse than the rest: set bounds"
-    )
-
-
-def _metric(name: str, missing: float | None) -> Values:
-    def values(case: RunCase) -> list[float]:
-        return metric(case, name, missing=missing)
-
-    return values
 
 
 def _names_of_key(columns: Columns, key: str) -> list[str]:

@@ -73,6 +73,11 @@ class PairedRuns:
         part.evaluators = ComparedEvaluators.of(part.pairs, changes=self._changes)
         return part
 
+    @property
+    def attempts(self) -> int:
+        """Of the run, at all cases."""
+        return sum(len(case.attempts) for case in self.run.cases)
+
     def alone(self, values: Values) -> Alone:
         """The cases of the run that were measured."""
         found = [(case, numbers) for case in self.run.cases if (numbers := values(case))]

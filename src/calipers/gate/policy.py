@@ -127,6 +127,11 @@ class Rules(_Checked, frozen=True, kw_only=True):
             )
 
     @property
+    def has_limit(self) -> bool:
+        """Whether a number is limited, by a margin or a level."""
+        return not (self.margin is self.at_least is self.at_most is None)
+
+    @property
     def range(self) -> tuple[float, float]:
         """The bounds that are stated, or 0 and 1."""
         return RATE if self.bounds is None else self.bounds
@@ -237,7 +242,7 @@ class Policy(_Checked, frozen=True, kw_only=True):
             raise InvalidOptionError(
                 "corrects: true estimates what people would say of cases like these: leave out population: these-cases"
             )
-        limited = rate is not None and not (rate.margin is rate.at_least is rate.at_most is None)
+        limited = rate is not None and rate.has_limit
         if not (self.evaluators or self.tags or self.metrics or self.duration or limited):
             raise InvalidOptionError(
                 "a policy without a rule would let everything pass: name an evaluator or a tag, or limit pass_rate, duration or "
