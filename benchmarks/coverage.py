@@ -12,7 +12,7 @@ from itertools import product
 from random import Random
 
 import tables
-from calipers.gate.measure import Change, Level
+from calipers.gate.measure import Level, MeanDifference
 from calipers.stats import (
     EProcess,
     bootstrap_difference,
@@ -228,12 +228,12 @@ def covers_paired_bootstrap(draw, n, truth):
 
 def covers_gated_rates(draw, n, truth):
     new, old = paired(draw, n, truth)
-    return 0 in Change(run=new, baseline=old, is_rate=True).interval(0.95)
+    return 0 in MeanDifference(run=new, baseline=old, is_rate=True).interval(0.95)
 
 
 def covers_gated_differences(draw, n, truth):
     new, old = paired_scores(draw, n, truth)
-    return 0 in Change(run=new, baseline=old, bounds=(-1.0, 1.0)).interval(0.95)
+    return 0 in MeanDifference(run=new, baseline=old, bounds=(-1.0, 1.0)).interval(0.95)
 
 
 def covers_unpaired_rates(draw, n, truth):

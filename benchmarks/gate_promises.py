@@ -33,7 +33,7 @@ import tables
 from calipers.gate.claims import Claim, judge_claims
 from calipers.gate.human_agreement import Ratings
 from calipers.gate.looks import confidence_at
-from calipers.gate.measure import Change, Grown, Level, attempts_apart
+from calipers.gate.measure import Level, MeanDifference, TotalGrowth, attempts_apart
 from calipers.stats import Interval, t_interval
 from calipers.stats.bounded import bounded_interval
 from calipers.stats.distributions import normal_quantile
@@ -256,7 +256,7 @@ def large_values(cell):
         if number % 4 == 0:  # a growth takes longer to compute
             faster = [[value / 1.1 for value in values] for values in old]
             for name, most in (("growth", None), ("bounded growth", LARGEST)):
-                interval = Grown(run=new, baseline=faster, most=most).interval(1 - 2 * DOUBT)
+                interval = TotalGrowth(run=new, baseline=faster, most=most).interval(1 - 2 * DOUBT)
                 passed[name] += interval is not None and interval.high < 0.1
     whole, part = sets, len(range(0, sets, 4))
     return {name: count / (part if "growth" in name else whole) for name, count in passed.items()}
@@ -379,7 +379,7 @@ def these_cases(cell):
         )
         for population in POPULATIONS:
             pair = (after, before) if population == "cases-like-these" else attempts_apart(after, before)
-            measure = Change(run=pair[0], baseline=pair[1], is_rate=True)
+            measure = MeanDifference(run=pair[0], baseline=pair[1], is_rate=True)
             passed[population] += measure.interval(1 - 2 * DOUBT).low > -0.05
     return {population: passed[population] / sets for population in POPULATIONS}
 

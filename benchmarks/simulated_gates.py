@@ -7,7 +7,7 @@ import tables
 from calipers.gate import StopWhenDecided
 from calipers.gate.claims import Claim, judge_claims
 from calipers.gate.early_decision import Bet
-from calipers.gate.measure import Change
+from calipers.gate.measure import MeanDifference
 
 PAGE = tables.DOCS / "gates.md"
 DOUBT = 0.025
@@ -43,7 +43,7 @@ class Counted(NamedTuple):
         same = self.n - self.better - self.worse
         new = [[1.0]] * self.better + [[0.0]] * (self.worse + same)
         old = [[0.0]] * self.better + [[1.0]] * self.worse + [[0.0]] * same
-        return Change(run=new, baseline=old, is_rate=True)
+        return MeanDifference(run=new, baseline=old, is_rate=True)
 
     def needed(self, limit, confidence):
         """Not asked for here."""

@@ -26,7 +26,7 @@ import early_stopping
 import tables
 from calipers.gate.early_decision import Bet
 from calipers.gate.looks import confidence_at
-from calipers.gate.measure import Change
+from calipers.gate.measure import MeanDifference
 from calipers.gate.plan import plan_from_rate
 from calipers.stats import (
     VarianceComponents,
@@ -134,7 +134,7 @@ def fewest_cases(_=None):
 
     def gate_passes(n):
         return (
-            Change(run=[[1.0, 0.0]] * n, baseline=[[1.0, 0.0]] * n, is_rate=True).interval(level).low
+            MeanDifference(run=[[1.0, 0.0]] * n, baseline=[[1.0, 0.0]] * n, is_rate=True).interval(level).low
             > -MARGIN
         )
 

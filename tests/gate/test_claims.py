@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calipers.gate.claims import Claim, failing, judge_claims
-from calipers.gate.measure import Change, Level
+from calipers.gate.measure import Level, MeanDifference
 from calipers.stats import Interval, holm
 
 P_VALUES = st.lists(st.floats(0.0001, 1), max_size=8)
@@ -50,8 +50,8 @@ def test_a_claim_and_its_opposite_never_both_pass(scores, limit):
 def test_swapping_the_runs_mirrors_the_difference(pairs):
     new, old = ([[float(pair[side])] for pair in pairs] for side in (0, 1))
     for bounds in (None, (-1.0, 1.0)):
-        there = Change(run=new, baseline=old, bounds=bounds)
-        back = Change(run=old, baseline=new, bounds=bounds)
+        there = MeanDifference(run=new, baseline=old, bounds=bounds)
+        back = MeanDifference(run=old, baseline=new, bounds=bounds)
         assert there.value == pytest.approx(-back.value)
         found, mirrored = there.interval(0.95), back.interval(0.95)
         assert (found is None) == (mirrored is None)
@@ -65,7 +65,9 @@ def test_two_identical_agents_are_failed_at_most_at_the_stated_rate():
     for _ in range(400):
         chances = [draw.betavariate(2, 1) for _ in range(60)]
         new, old = ([[float(draw.random() < chance)] for chance in chances] for _ in range(2))
-        claim = Claim(subject="x", rule="", measure=Change(run=new, baseline=old), limit=0.0, signed=True)
+        claim = Claim(
+            subject="x", rule="", measure=MeanDifference(run=new, baseline=old), limit=0.0, signed=True
+        )
         failed += judge_claims([claim], confidence=0.95, correct=True)[0].outcome == "FAIL"
     assert failed <= 20, "2.5 % of 400 is 10, and 20 is beyond any luck"
 
@@ -118,7 +120,7 @@ def test_no_number_of_cases_gives_clusters_an_interval_for_many_looks():
 def margin_claim(worse: int, better: int, cases: int, margin: float = 0.05) -> Claim:
     new = [[0.0]] * worse + [[1.0]] * (cases - worse)
     old = [[1.0]] * worse + [[0.0]] * better + [[1.0]] * (cases - worse - better)
-    change = Change(run=new, baseline=old, bounds=(-1.0, 1.0))
+    change = MeanDifference(run=new, baseline=old, bounds=(-1.0, 1.0))
     return Claim(subject="x", rule="", measure=change, limit=-margin, par=0.0, unit="rate", signed=True)
 
 

@@ -7,7 +7,7 @@ import pytest
 from calipers.gate import Policy, Rules
 from calipers.gate.claims import Claim, judge_claims
 from calipers.gate.looks import Look, confidence_at, number_of, question_of, share_of
-from calipers.gate.measure import Change
+from calipers.gate.measure import MeanDifference
 from calipers.stores import open_store
 
 
@@ -50,7 +50,7 @@ def test_a_store_remembers_looks(tmp_path):
 
 def change(better, worse, n):
     same = n - better - worse
-    return Change(
+    return MeanDifference(
         run=[[1.0]] * better + [[0.0]] * (worse + same),
         baseline=[[0.0]] * better + [[1.0]] * worse + [[0.0]] * same,
         bounds=(-1.0, 1.0),

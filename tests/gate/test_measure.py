@@ -12,7 +12,7 @@ from calipers import Case, Dataset, increment_eval_metric
 from calipers.errors import InvalidOptionError
 from calipers.gate import Growth, Policy, Rules, judge_run
 from calipers.gate.human_agreement import Ratings
-from calipers.gate.measure import Change, Grown, Level
+from calipers.gate.measure import Level, MeanDifference, TotalGrowth
 from calipers.views.gate.markdown import verdict_markdown
 
 
@@ -38,7 +38,7 @@ def test_agents_that_mostly_agree_are_not_passed_for_it(n, margin, is_rate):
     passed = failed = 0.0
     for lost in range(n + 1):
         chance = comb(n, lost) * margin**lost * (1 - margin) ** (n - lost)
-        change = Change(
+        change = MeanDifference(
             run=[[0.0]] * lost + [[1.0]] * (n - lost),
             baseline=[[1.0]] * n,
             bounds=(-1.0, 1.0),
@@ -55,7 +55,7 @@ def test_only_passes_of_cases_that_were_attempted_once_have_the_exact_interval()
     new, old = [[0.0]] * 11 + [[1.0]] * 89, [[1.0]] * 100
 
     def method(run, baseline, **fields):
-        return Change(run=run, baseline=baseline, bounds=(-1.0, 1.0), **fields).interval(0.95).method
+        return MeanDifference(run=run, baseline=baseline, bounds=(-1.0, 1.0), **fields).interval(0.95).method
 
     assert method(new, old, is_rate=True) == "tango-exact"
     assert method(new, old) == "gaffke"
@@ -101,12 +101,12 @@ def test_more_cases_are_asked_for_where_only_the_unseen_stands_in_the_way():
 
 
 def test_clusters_that_agree_by_luck_prove_nothing():
-    found = Change(run=[[3], [6], [6], [3]], baseline=[[4], [5], [5], [4]], clusters=[0, 0, 1, 1])
+    found = MeanDifference(run=[[3], [6], [6], [3]], baseline=[[4], [5], [5], [4]], clusters=[0, 0, 1, 1])
     assert found.interval(0.95) is None
 
 
 def test_a_spread_beyond_floats_proves_nothing():
-    found = Change(run=[[1e-200], [2e-200], [1e-200]], baseline=[[0.0], [0.0], [0.0]])
+    found = MeanDifference(run=[[1e-200], [2e-200], [1e-200]], baseline=[[0.0], [0.0], [0.0]])
     assert found.interval(0.95) is None
 
 
@@ -129,7 +129,7 @@ def test_numbers_that_agree_but_for_rounding_are_taken_at_their_word(unit):
     third, same = [0.1 * unit] * 3, [0.3 * unit / 3]
     level = Level(cases=[third, same] * 20)
     assert level.interval(0.95).width == pytest.approx(0, abs=1e-12 * unit)
-    change = Change(run=[third, same] * 20, baseline=[same, third] * 20)
+    change = MeanDifference(run=[third, same] * 20, baseline=[same, third] * 20)
     assert change.interval(0.95).width == pytest.approx(0, abs=1e-12 * unit)
 
 
@@ -169,9 +169,9 @@ def test_the_cases_that_are_asked_for_in_clusters_tell_four_times_in_five(bounds
 
 def test_a_total_in_clusters_needs_as_many_more_cases_as_the_clusters_hold():
     costs = [1.0, 1.4, 0.8, 1.3, 0.9, 1.2]
-    alone = Grown(run=[[cost] for cost in costs], baseline=[[1.0]] * 6)
+    alone = TotalGrowth(run=[[cost] for cost in costs], baseline=[[1.0]] * 6)
     cases, clusters = in_clusters(costs, 5)
-    grown = Grown(run=cases, baseline=[[1.0]] * 30, clusters=clusters)
+    grown = TotalGrowth(run=cases, baseline=[[1.0]] * 30, clusters=clusters)
     assert grown.interval(0.95).low == pytest.approx(alone.interval(0.95).low)
     assert grown.needed(0.3, 0.95) == 5 * alone.needed(0.3, 0.95)
 
@@ -258,13 +258,13 @@ def test_the_time_out_of_the_runs_bounds_their_times_unless_one_took_longer():
 def test_the_ends_of_a_bounded_growth_are_where_the_bounded_difference_is_open():
     draw = Random(3)
     new, old = ([[draw.uniform(0, 2)] for _ in range(40)] for _ in range(2))
-    found = Grown(run=new, baseline=old, most=3.0).interval(0.95)
+    found = TotalGrowth(run=new, baseline=old, most=3.0).interval(0.95)
     for end, side in ((found.high, "high"), (found.low, "low")):
         times = 1 + end
         values = [[a - times * b] for (a,), (b,) in zip(new, old, strict=True)]
         inner = Level(cases=values, bounds=(-times * 3.0, 3.0)).interval(0.95)
         assert getattr(inner, side) == pytest.approx(0, abs=1e-3)
-    assert found.low < Grown(run=new, baseline=old).value < found.high
+    assert found.low < TotalGrowth(run=new, baseline=old).value < found.high
 
 
 def test_rare_hangs_pass_at_most_at_the_stated_rate_where_the_time_out_is_known():

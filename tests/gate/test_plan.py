@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from calipers import Case, Dataset, current_attempt, increment_eval_metric
 from calipers.errors import InvalidOptionError
 from calipers.gate.looks import confidence_at
-from calipers.gate.measure import Change
+from calipers.gate.measure import MeanDifference
 from calipers.gate.plan import plan_from_pilot, plan_from_rate
 from calipers.stats import cases_needed, paired_components, spread_of_paired_rates
 from calipers.views.plan import plan_json, plan_text
@@ -116,7 +116,7 @@ def test_a_gate_on_an_agent_of_pure_noise_passes_as_often_as_one_pilot_planned(r
     passed = 0
     for _ in range(150):
         new, old = ([[float(draw.random() < 0.85)] for _ in range(n)] for _ in range(2))
-        passed += Change(run=new, baseline=old, bounds=(-1.0, 1.0)).interval(0.95).low > -0.05
+        passed += MeanDifference(run=new, baseline=old, bounds=(-1.0, 1.0)).interval(0.95).low > -0.05
     assert passed / 150 == pytest.approx(0.8, abs=0.1), "half the cases would pass in one of two"
 
 
@@ -326,7 +326,7 @@ def test_a_gate_is_passed_as_often_as_was_planned(flips, margin):
     passed = 0
     for _ in range(200):
         drawn = draw.choices(((1.0, 0.0), (0.0, 1.0), (1.0, 1.0)), (flips / 2, flips / 2, 1 - flips), k=n)
-        change = Change(
+        change = MeanDifference(
             run=[[new] for new, _ in drawn], baseline=[[old] for _, old in drawn], bounds=(-1.0, 1.0)
         )
         passed += change.interval(0.95).low > -margin

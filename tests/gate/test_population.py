@@ -7,7 +7,7 @@ import pytest
 from calipers import Case, Dataset, current_attempt
 from calipers.errors import InvalidOptionError
 from calipers.gate import Policy, Rules, StopWhenDecided, judge_run
-from calipers.gate.measure import Change, attempts_apart
+from calipers.gate.measure import MeanDifference, attempts_apart
 from calipers.views.gate.terminal import verdict_text
 
 THESE = Policy(pass_rate=Rules(margin=0.1), population="these-cases")
@@ -79,5 +79,5 @@ def test_an_agent_that_lost_the_margin_on_these_cases_passes_at_most_at_the_stat
             [[float(draw.random() < chance) for _ in range(10)] for chance in side] for side in (new, old)
         )
         pair = attempts_apart(after, before)
-        passed += Change(run=pair[0], baseline=pair[1], is_rate=True).interval(0.95).low > -0.05
+        passed += MeanDifference(run=pair[0], baseline=pair[1], is_rate=True).interval(0.95).low > -0.05
     assert passed <= 15, "2.5 % of 300 is 7.5"

@@ -13,7 +13,7 @@ import msgspec
 
 from .change import Change
 
-Comes: TypeAlias = Literal["better", "worse", "same", "unclear", "incomparable", "nothing"]
+ConclusionOutcome: TypeAlias = Literal["better", "worse", "same", "unclear", "incomparable", "nothing"]
 """What it comes to; `nothing` if the runs have nothing in common that could be compared."""
 Advice: TypeAlias = Literal[
     "take the candidate",
@@ -36,7 +36,7 @@ Advice: TypeAlias = Literal[
 class Conclusion(msgspec.Struct, frozen=True, kw_only=True):
     """What a comparison comes to."""
 
-    outcome: Comes
+    outcome: ConclusionOutcome
     advice: Advice
     change: str | None = None
     """The name of the change that it is drawn from: that of the pass rate, or of an evaluator; `None` if there is none."""
@@ -104,7 +104,7 @@ def _telling(evaluators: Sequence[Change]) -> Change | None:
     return next(iter(evaluators), None)
 
 
-def _settled(change: Change) -> tuple[Comes, Advice]:
+def _settled(change: Change) -> tuple[ConclusionOutcome, Advice]:
     if change.warning is not None:
         return "incomparable", "judge alike"
     match change.outcome:

@@ -20,7 +20,7 @@ from .corrected_mean import corrected_parts
 from .facts import absent, enough, few
 from .human_agreement import agreement_parts
 from .human_labels import ReadRun
-from .measure import Change, Grown, Level, attempts_apart, is_inside
+from .measure import Level, MeanDifference, TotalGrowth, attempts_apart, is_inside
 from .paired_runs import (
     NO_RESULTS,
     PASSES,
@@ -341,7 +341,7 @@ class Limits:
         limit = -margin if margin and above else margin
         bounds = subject.bounds
         reach = None if bounds is None else (bounds[0] - bounds[1], bounds[1] - bounds[0])
-        change = Change(
+        change = MeanDifference(
             run=both.run,
             baseline=both.baseline,
             clusters=both.clusters,
@@ -361,7 +361,7 @@ class Limits:
             signed=True,
         )
 
-    def _claim(self, measure: Level | Change | Grown, **fields: Any) -> Claim:
+    def _claim(self, measure: Level | MeanDifference | TotalGrowth, **fields: Any) -> Claim:
         """A claim about what more cases, or attempts at them, would settle."""
         return Claim(
             measure=measure,
@@ -505,7 +505,7 @@ class Limits:
             else:
                 yield from self._broken_baseline(subject, losses_of_tasks(self._paired), None)
                 both = self._pairs(both)
-                grown = Grown(run=both.run, baseline=both.baseline, clusters=both.clusters, most=most)
+                grown = TotalGrowth(run=both.run, baseline=both.baseline, clusters=both.clusters, most=most)
                 yield self._claim(
                     grown,
                     subject=subject,

@@ -147,7 +147,7 @@ class Level:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Change:
+class MeanDifference:
     """The mean difference on the same cases: the run minus the baseline."""
 
     run: Cases
@@ -220,7 +220,7 @@ class Change:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Grown:
+class TotalGrowth:
     """How much larger a total is than that of the baseline on the same cases, as a share: 0.1 is 10 % more."""
 
     run: Cases

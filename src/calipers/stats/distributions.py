@@ -48,6 +48,14 @@ def normal_quantile(p: float) -> float:
     return z
 
 
+def binomial(k: int, n: int, p: float) -> float:
+    """The chance of exactly k of n."""
+    if p <= 0 or p >= 1:
+        return float(k == (n if p >= 1 else 0))
+    ways = lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)
+    return exp(ways + k * log(p) + (n - k) * log1p(-p))
+
+
 def beta_cdf(x: float, a: float, b: float) -> float:
     """The regularised incomplete beta function I_x(a, b): P(X <= x) for X ~ Beta(a, b)."""
     _check_positive(a, "a")

@@ -25,11 +25,17 @@ of two cases.
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil, exp, floor, isfinite, lgamma, log, log1p, sqrt
+from math import ceil, floor, isfinite, sqrt
 
 from calipers.stats.bounded import Shape, cases_to_clear, expected_low, least_number
 from calipers.stats.difference import paired_means, without_rounding
-from calipers.stats.distributions import beta_cdf, normal_quantile, student_t_cdf, student_t_quantile
+from calipers.stats.distributions import (
+    beta_cdf,
+    binomial,
+    normal_quantile,
+    student_t_cdf,
+    student_t_quantile,
+)
 from calipers.stats.sample import Moments, check_confidence, check_power
 from calipers.stats.variance import VarianceComponents
 
@@ -157,20 +163,12 @@ def power_of_paired_rates(
         while 2 * (few + 1) < flipped and _mid_p(few + 1, flipped) <= 1 - confidence:
             few += 1
         if few >= 0:
-            total += _binomial(flipped, n, flips) * _at_most(few, flipped, less / flips)
+            total += binomial(flipped, n, flips) * _at_most(few, flipped, less / flips)
     return min(1.0, total)
 
 
 def _mid_p(fewer: int, flipped: int) -> float:
-    return 2 * _at_most(fewer, flipped, 0.5) - _binomial(fewer, flipped, 0.5)
-
-
-def _binomial(k: int, n: int, p: float) -> float:
-    """The chance of k of n."""
-    if p in {0, 1}:
-        return float(k == n * p)
-    ways = lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)
-    return exp(ways + k * log(p) + (n - k) * log1p(-p))
+    return 2 * _at_most(fewer, flipped, 0.5) - binomial(fewer, flipped, 0.5)
 
 
 def _at_most(k: int, n: int, p: float) -> float:
@@ -307,12 +305,12 @@ class RateDesign(ComparisonDesign):
         n = super().units(effect, repeats)
         flips = min(1.0, self.spread.of_mean(1) + effect * effect)
         first, second = (flips + abs(effect)) / 2, max(0.0, flips - abs(effect)) / 2
-        while n * flips < _MANY_FLIPS and self._power(n, first, second) < self.power:
+        while (
+            n * flips < _MANY_FLIPS
+            and power_of_paired_rates(n, first, second, confidence=self.confidence) < self.power
+        ):
             n += 1
         return n
-
-    def _power(self, n: int, first: float, second: float) -> float:
-        return power_of_paired_rates(n, first, second, confidence=self.confidence)
 
 
 @dataclass(frozen=True, kw_only=True)

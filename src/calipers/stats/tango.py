@@ -20,9 +20,9 @@ bound. Its time grows with the cases: some 10 milliseconds for 100, 100 for 1,00
 """
 
 from functools import lru_cache
-from math import asin, ceil, exp, floor, lgamma, log, log1p, sin, sqrt
+from math import asin, ceil, floor, sin, sqrt
 
-from calipers.stats.distributions import beta_cdf, normal_quantile
+from calipers.stats.distributions import beta_cdf, binomial, normal_quantile
 from calipers.stats.interval import Interval, check_counts, clopper_pearson
 from calipers.stats.sample import check_confidence
 
@@ -213,17 +213,17 @@ class _Higher:
             return 0.0
         share = min(1.0, p / (1 - q))
         odds, per = q / (1 - q), share / (1 - share) if share < 1 else 0.0
-        weight = _binomial(worse, n, q)
+        weight = binomial(worse, n, q)
         rest, better = n - worse, least[worse]
         tail = _at_least(better, rest, share)
-        density = _binomial(better, rest, share)
+        density = binomial(better, rest, share)
         total = weight * tail
         while worse < last:
             weight *= odds * rest / (worse + 1)
             worse += 1
             if density < _TINY:  # it would stay 0 where it no longer is
                 tail = tail if tail in (0.0, 1.0) else _at_least(better, rest - 1, share)
-                density = _binomial(better, rest - 1, share)
+                density = binomial(better, rest - 1, share)
             else:
                 tail -= density * better / rest
                 density *= (rest - better) / (rest * (1 - share)) if share < 1 else 0.0
@@ -234,14 +234,6 @@ class _Higher:
                 better += 1
             total += weight * tail
         return total
-
-
-def _binomial(k: int, n: int, p: float) -> float:
-    """The chance of exactly k of n."""
-    if p <= 0 or p >= 1:
-        return float(k == (n if p >= 1 else 0))
-    ways = lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)
-    return exp(ways + k * log(p) + (n - k) * log1p(-p))
 
 
 def _at_least(k: int, n: int, p: float) -> float:

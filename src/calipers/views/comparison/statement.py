@@ -19,7 +19,7 @@ import msgspec
 
 from calipers.comparison.change import Change, LabelChange, Outcome
 from calipers.comparison.comparison import Comparison
-from calipers.comparison.conclusion import Comes, Conclusion
+from calipers.comparison.conclusion import Conclusion, ConclusionOutcome
 from calipers.comparison.flips import Flip
 from calipers.data.argument_checks import check_whole_number
 from calipers.stats.number_text import confidence_text, number, percent, plural, rate_text, seconds
@@ -67,7 +67,7 @@ def sentence(change: Change) -> str:
             return _unclear(change, level)
 
 
-LEAD_MARKS: dict[Comes, tuple[str, str, str]] = {
+LEAD_MARKS: dict[ConclusionOutcome, tuple[str, str, str]] = {
     "better": MARKS["better"],
     "worse": MARKS["worse"],
     "same": MARKS["same"],
@@ -77,7 +77,7 @@ LEAD_MARKS: dict[Comes, tuple[str, str, str]] = {
 }
 """For each conclusion a mark, the same in ASCII, and its style in a terminal."""
 
-_OUTCOMES: dict[Comes, str] = {
+_OUTCOMES: dict[ConclusionOutcome, str] = {
     "better": "Better",
     "worse": "Worse",
     "same": "No difference worth seeing",
