@@ -140,6 +140,12 @@ def one_large(n):
     return [0] * (n - n // 2) + [1 + i // 2 for i in range(n // 2)]
 
 
+def two_large(n):
+    """Two clusters with a third of the cases each; the others stand alone."""
+    third = n // 3
+    return [0] * third + [1] * third + list(range(2, 2 + n - 2 * third))
+
+
 def covers_unequal_rate(draw, n, truth):
     clusters = one_large(n)
     chances = {cluster: mixed(draw, truth) for cluster in sorted(set(clusters))}
@@ -158,6 +164,17 @@ def covers_unequal_mean(draw, n, truth):
 
 def covers_unequal_difference(draw, n, truth):
     clusters = one_large(n)
+    first, second = (unequal_scores(draw, n, truth, clusters) for _ in "ab")
+    return 0 in compare_paired(first, second, clusters=clusters).interval
+
+
+def covers_mean_of_two_large(draw, n, truth):
+    clusters = two_large(n)
+    return truth in mean(unequal_scores(draw, n, truth, clusters), bounds=(0, 1), clusters=clusters).interval
+
+
+def covers_difference_of_two_large(draw, n, truth):
+    clusters = two_large(n)
     first, second = (unequal_scores(draw, n, truth, clusters) for _ in "ab")
     return 0 in compare_paired(first, second, clusters=clusters).interval
 
@@ -262,6 +279,7 @@ ROWS = {
     f"score between bounds, {REPEATS} repeats: the same": covers_repeated_mean,
     f"score between bounds, clusters of {CLUSTER}: the same": covers_clustered_mean,
     "score between bounds, half of the cases in one cluster: the same": covers_unequal_mean,
+    "score between bounds, two thirds of the cases in two clusters: the same": covers_mean_of_two_large,
     "score in a gate: Gaffke": covers_gated_score,
     f"score in a gate, clusters of {CLUSTER}: Gaffke": covers_gated_clusters,
     "score of two kinds, near 0 and near 1: Student t": covers_rare_loss,
@@ -272,6 +290,7 @@ ROWS = {
     f"difference on these cases alone, {REPEATS} repeats: t within cases": covers_these_cases,
     "difference, paired scores: t": covers_paired_scores,
     "difference, half of the cases in one cluster: clustered t": covers_unequal_difference,
+    "difference, two thirds of the cases in two clusters: clustered t": covers_difference_of_two_large,
     "difference, paired scores: BCa": covers_paired_bootstrap,
     "difference, paired rates in a gate: exact in Tango's order": covers_gated_rates,
     "difference, paired scores in a gate: Gaffke": covers_gated_differences,

@@ -1,9 +1,11 @@
 import pytest
 
-from calipers.comparison import LabelChange, LabelMove
+from calipers import Case, Dataset
+from calipers.comparison import LabelChange, LabelMove, compare_reports
 from calipers.stats import Estimate, Interval
 from calipers.views.comparison.statement import (
     difference_text,
+    footnote,
     label_text,
     lost_text,
     p_text,
@@ -147,3 +149,18 @@ def test_labels_that_moved_are_counted():
         changed=Estimate(0.25, Interval(0.046, 0.699), n_units=4, n_observations=4),
     )
     assert label_text(moved) == "another label in 1 of 4 cases: 25.0 % [4.6, 69.9]"
+
+
+@pytest.mark.parametrize(
+    ("cluster", "is_approximate"), [(lambda n: f"document {n // 4}", True), (lambda _: None, False)]
+)
+def test_intervals_of_clusters_are_called_approximate(cluster, is_approximate):
+    def score(output):
+        return output
+
+    cases = [Case(name=f"{n}", inputs=n, cluster=cluster(n)) for n in range(40)]
+    dataset = Dataset(name="d", cases=cases, evaluators=[score])
+    one, two = (
+        dataset.evaluate_sync(task, progress=False, seed=1) for task in (lambda n: n / 40, lambda n: n / 50)
+    )
+    assert ("approximate" in footnote(compare_reports(one, two))) == is_approximate

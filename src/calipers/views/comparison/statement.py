@@ -387,8 +387,14 @@ def footnote(comparison: Comparison) -> str:
             "The question is whether cases like these changed, of which these are a sample. "
             f"The unit is the {unit}: attempts at it are averaged first."
         )
+    found = [comparison.pass_rate, *comparison.evaluators]
+    clustered = (
+        " It is approximate for cases in clusters: where two or three of these hold most of the cases it covers somewhat less."
+        if any(change and change.interval and change.interval.method == "clustered-t" for change in found)
+        else ""
+    )
     return (
-        f"{question} [low, high] is a {level} interval of the difference. "
+        f"{question} [low, high] is a {level} interval of the difference.{clustered} "
         f"p is the chance of a difference as large, either way, where nothing changed; {adjusted}.{together}"
     )
 
