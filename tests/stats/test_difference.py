@@ -358,19 +358,17 @@ def test_the_p_value_is_that_of_the_mid_p_binomial_test(both, first, second, nei
 
 def test_the_mid_p_test_keeps_its_level_and_the_exact_one_wastes_it():
     """By enumeration, over rates at which 2 % to 40 % of 100 cases flip either way alike."""
-    rejected, by_exact = [], []
-    for flips in (0.02, 0.05, 0.1, 0.2, 0.4):
-        total = total_exact = 0.0
-        for n in range(101):
-            chance = stats.binom.pmf(n, 100, flips)
-            for first in range(n + 1):
-                found = paired_difference(100 - n, first, n - first, 0)
-                weight = chance * stats.binom.pmf(first, n, 0.5)
-                total += weight * (found.p_value < 0.05)
-                fewer = min(first, n - first)
-                total_exact += weight * (n > 0 and 2 * stats.binom.cdf(fewer, n, 0.5) < 0.05)
-        rejected.append(total)
-        by_exact.append(total_exact)
+    alarms, exact_alarms = [], []  # the chance of an alarm for each number of flips
+    for n in range(101):
+        firsts = range(n + 1)
+        weights = stats.binom.pmf(firsts, n, 0.5)
+        p_values = [paired_difference(100 - n, first, n - first, 0).p_value for first in firsts]
+        exact = 2 * stats.binom.cdf([min(first, n - first) for first in firsts], n, 0.5)
+        alarms.append(sum(weights[first] for first in firsts if p_values[first] < 0.05))
+        exact_alarms.append(sum(weights[first] for first in firsts if n > 0 and exact[first] < 0.05))
+    chances = [stats.binom.pmf(range(101), 100, flips) for flips in (0.02, 0.05, 0.1, 0.2, 0.4)]
+    rejected = [sum(chance * alarms) for chance in chances]
+    by_exact = [sum(chance * exact_alarms) for chance in chances]
     assert max(rejected) < 0.05
     assert all(mid >= exact for mid, exact in zip(rejected, by_exact, strict=True))
     assert rejected[2] > 1.5 * by_exact[2]

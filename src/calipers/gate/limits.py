@@ -151,7 +151,7 @@ class Limits:
         return None
 
     def _evaluator(self, name: str, rules: Rules) -> Iterator[Part]:
-        run, old = self.runs.run, self.runs.baseline
+        run = self.runs.run
         key = column_of(run, name)
         several = columns_of(run, name)
         if len(several) > 1:
@@ -186,20 +186,7 @@ class Limits:
             yield from self._enough(name, labelled, rules)
             yield from self._skipped(name, rules, column_results(run, key))
             return
-        differs: str | None = None
-        ours, theirs = column_results(run, key), NO_RESULTS
-        if old is not None:
-            found = columns_of(old, name)
-            if not found:
-                differs = "has no result of it"
-            elif found != [key]:
-                differs = (
-                    f"has other kinds of results: {', '.join(f'{each} ({kind})' for each, kind in found)}"
-                )
-            else:
-                how = self.runs.evaluators.differing(key[0])
-                differs = None if how is None else f"was judged by another evaluator ({how})"
-                theirs = column_results(old, key)
+        ours, (theirs, differs) = column_results(run, key), self._in_baseline(name, key)
         unit: Unit = "rate" if key[1] == "assertion" else "number"
         bounds: Bounds = RATE
         if key[1] == "assertion":
@@ -225,6 +212,20 @@ class Limits:
             title=name, name=key[0], ours=ours, theirs=theirs, unit=unit, differs=differs, bounds=bounds
         )
         yield from self._rules(subject, rules)
+
+    def _in_baseline(self, name: str, key: ColumnKey) -> tuple[SubjectResults, str | None]:
+        """What the baseline has of an evaluator, and why that is not comparable; `None` if it is."""
+        old = self.runs.baseline
+        if old is None:
+            return NO_RESULTS, None
+        found = columns_of(old, name)
+        if not found:
+            return NO_RESULTS, "has no result of it"
+        if found != [key]:
+            kinds = ", ".join(f"{each} ({kind})" for each, kind in found)
+            return NO_RESULTS, f"has other kinds of results: {kinds}"
+        how = self.runs.evaluators.differing(key[0])
+        return column_results(old, key), None if how is None else f"was judged by another evaluator ({how})"
 
     def _noting(self, parts: Iterator[Part | str]) -> Iterator[Part]:
         """The parts, without the notes among them, each of which is noted once."""
