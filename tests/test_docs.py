@@ -148,3 +148,12 @@ def test_the_pages_where_readers_begin_lead_to_comparing_gating_and_planning(pag
 )
 def test_a_page_that_raises_a_question_links_to_the_page_that_answers_it(page, link):
     assert f"]({link}" in (ROOT / page).read_text(encoding="utf-8")
+
+
+def test_what_repeats_a_number_is_there():
+    """The page of checked numbers names programs and tests; a renamed one would leave its reader with nothing to run."""
+    text = (ROOT / "docs" / "explanation" / "checked-numbers.md").read_text(encoding="utf-8")
+    named = re.findall(r"tests/[\w/]+\.py", text)
+    programs = [f"benchmarks/{name}" for name in re.findall(r"(?<![\w/])\w+\.py", text)]
+    assert named
+    assert [path for path in {*named, *programs} if not (ROOT / path).is_file()] == []
