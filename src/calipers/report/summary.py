@@ -504,13 +504,6 @@ def tally(cases: Iterable[ReportCase], failures: Iterable[ReportCaseFailure]) ->
     return counted
 
 
-def summarise(
-    cases: Iterable[ReportCase], failures: Iterable[ReportCaseFailure], *, confidence: float = 0.95
-) -> dict[str, Summary]:
-    """The summary of each column, by name, in the order the columns first appear."""
-    return tally(cases, failures).summaries(confidence=confidence)
-
-
 def _add_silent(columns: dict[tuple[str, Kind], _Column], ledgers: Mapping[str, _Ledger]) -> None:
     """An evaluator that never gave a result still has its row: nothing it lost goes unseen."""
     heard = {evaluator for column in columns.values() for evaluator in column.evaluators}
