@@ -344,7 +344,7 @@ def test_evaluations_of_which_nothing_is_selected_leave_no_run(calipers, write_e
         (["--resume", "eval_numbers.py"], 2, "Put --resume after the file to run"),
         (["--resume", "latest"], 2, "there are 2 evaluations: name one of them, such as "),
         (["--store", "folder"], 3, "'folder' is a folder: name a file in it"),
-        (["--store", "eval_numbers.py"], 3, "is no store: it is a file of another kind"),
+        (["--store", "eval_numbers.py"], 3, "is not a store, but a file of another kind"),
         (["--store", ""], 3, "a store is named by"),
         (["--store", "mysql://me:secret@there/db"], 3, "--no-store keeps none"),
         (

@@ -196,7 +196,7 @@ def test_a_store_without_runs_is_told_from_no_store(calipers, folder):
     done = calipers("runs", env={"CALIPERS_STORE": "typo.db"})
     assert (done.exit_code, done.stderr) == (
         2,
-        "Error: there is no store 'typo.db' to read (CALIPERS_STORE names it)\n",
+        "Error: there is no store 'typo.db' (CALIPERS_STORE names it)\n",
     )
     assert list(folder.iterdir()) == []
     open_store("empty.db").close()

@@ -348,7 +348,7 @@ def test_evaluators_judge_what_the_record_does_not_tell_and_rescoring_says_what_
         assert record.passed
         assert record.trace.tool_calls[0].arguments == {"password": REDACTED, "user": "ada"}
         again = score_again(store, evaluators=[lambda trace: len(trace.tool_calls) == 1])
-    assert "judged without what was hidden when they were stored: 1" in " ".join(again.reuse.notes)
+    assert "judged without what redaction hid: 1" in " ".join(again.reuse.notes)
 
 
 def test_inputs_expectations_and_an_answer_stay_as_they_are():

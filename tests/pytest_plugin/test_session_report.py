@@ -133,7 +133,7 @@ def test_a_store_that_cannot_be_opened_is_told_before_anything_runs(folder):
     folder.write("test_it.py", "def test_it(): raise SystemExit('ran')")
     done = folder.pytest("--calipers-store=mysql://me:secret@there/db")
     assert done.code == 4
-    assert "--calipers-store: there is no store of the kind 'mysql'" in done.err
+    assert "--calipers-store: unknown kind of store 'mysql'" in done.err
     assert "secret" not in done.out + done.err
 
 

@@ -105,7 +105,7 @@ def test_a_damaged_attempt_of_another_run_is_made_again_with_a_note(memory_store
     report = dataset.evaluate_sync(task, store=memory_store, progress=False, reuse=True)
     assert (report.incomplete, sorted(called), len(report.cases)) == (None, [5, 13], 20)
     (note,) = report.reuse.notes
-    assert note.startswith("attempts made again, since what earlier runs have of them cannot be read: 2; ")
+    assert note.startswith("attempts made again, since their stored form cannot be read: 2; ")
     again = dataset.evaluate_sync(task, store=memory_store, progress=False, reuse=True)
     assert (len(called), again.reuse.notes) == (2, [])
 
@@ -133,5 +133,5 @@ def test_an_attempt_that_took_less_than_no_time_is_refused(memory_store):
     report.cases[0].task_duration = -1.0
     with pytest.raises(StoreError, match=r"cannot be stored: its durations -1\.0"):
         pack(report.cases[0], 0, EvaluatorSlots(()))
-    with pytest.raises(StoreError, match=r"cannot be counted: .* got -1\.0"):
+    with pytest.raises(StoreError, match=r"cannot be counted, so it cannot be stored: .* got -1\.0"):
         memory_store.add_report(report)

@@ -123,7 +123,7 @@ def test_a_failed_task_explains_that_nobody_was_asked(store):
     run(store, task=Task(fails=("a",)))
     second = run(store, task=Task(fails=("a",)))
     attempt, cell = lines(store, second)
-    assert "the task had failed there" in attempt
+    assert "the task failed there" in attempt
     assert cell == "Long: not asked, since the task failed"
 
 

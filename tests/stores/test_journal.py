@@ -225,7 +225,7 @@ def test_a_case_without_form_is_run_every_time(store):
     run(data, Task(), store=store)
     report = run(data, Task(), store=store, reuse=True)
     assert report.reuse.attempts_made == 1
-    assert report.reuse.notes == ["cases that are run every time, since they hold something without form: 1"]
+    assert report.reuse.notes == ["cases run every time, since their content cannot be compared: 1"]
 
 
 class Unreadable(dict):
@@ -504,7 +504,7 @@ def test_that_an_evaluator_changed_an_object_is_said(store):
 
     report = run(dataset("ab", [emptied]), lambda inputs: Basket([1]), store=store)
     assert report.reuse.notes == [
-        "outputs that an evaluator changed in place, so that it failed and those after it were not asked: 2"
+        "outputs that an evaluator changed in place: it failed, and those after it were not asked: 2"
     ]
 
 
@@ -641,7 +641,7 @@ def test_cases_that_are_gone_are_left_out_and_new_ones_are_run(store):
     task = Task()
     report = run(dataset("cxa", [Count("e")]), task, store=store, resume=first.reuse.run)
     assert task.calls == ["x"]
-    assert "stored attempts left out, since their cases are gone or have changed: 1" in report.reuse.notes
+    assert "stored attempts left out, since their cases are gone or changed: 1" in report.reuse.notes
     assert [case.inputs for case in report.cases] == ["c", "x", "a"]
     assert sorted(case.inputs for case in store.report(first.reuse.run).cases) == ["a", "c", "x"]
     again = Task()
@@ -697,8 +697,8 @@ def test_options_that_need_a_store_say_so(options):
 @pytest.mark.parametrize(
     ("options", "error"),
     [
-        ({"resume": 7}, "resume is the id of a run"),
-        ({"resume": ""}, "resume is the id of a run"),
+        ({"resume": 7}, "resume must be the id of a run"),
+        ({"resume": ""}, "resume must be the id of a run"),
         ({"reuse": "yes"}, "reuse must be True or False"),
         ({"rerun_failed": True}, "pass resume="),
     ],
@@ -971,9 +971,7 @@ def test_who_judges_what_a_store_hides_is_marked_and_the_report_says_so():
         report = run(dataset("a", [kept]), leaky, store=store, reuse=True)
     assert report.cases[0].assertions["kept"].value is False
     assert report.reuse.judged_as_plain == 1
-    assert report.reuse.notes == [
-        "attempts that evaluators judged without what was hidden when they were stored: 1"
-    ]
+    assert report.reuse.notes == ["attempts judged without what redaction hid: 1"]
 
 
 class Spans(Evaluator):

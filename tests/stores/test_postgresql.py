@@ -43,7 +43,7 @@ def test_a_store_shows_no_password(postgres, postgresql_store):
     [
         (("s3cret", "wr0ng"), "Check the user and the password"),
         (("/postgres", "/nowhere"), 'database "nowhere" does not exist. Create it'),
-        (("?", "?schema=a%3Bb&"), "a schema is named by small letters"),
+        (("?", "?schema=a%3Bb&"), "a schema must have a name of small letters"),
     ],
 )
 def test_a_server_that_refuses_is_an_error_with_the_way_out(postgres, change, said):
@@ -103,7 +103,9 @@ def test_tables_of_another_program_are_left_alone(postgres):
     with psycopg.connect(postgres.url) as connection:
         connection.execute("CREATE SCHEMA theirs")
         connection.execute("CREATE TABLE theirs.runs (a int)")
-    with pytest.raises(StoreError, match=r"holds tables of another program.*name another one with \?schema="):
+    with pytest.raises(
+        StoreError, match=r"holds tables of another program.*Name another schema with \?schema="
+    ):
         PostgresqlStore(f"{postgres.url}?schema=theirs")
 
 

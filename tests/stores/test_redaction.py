@@ -234,8 +234,8 @@ def test_who_judges_what_was_hidden_is_told_though_the_store_hides_nothing_any_m
         cells = [cell_notes(cell.body).as_plain for cell in store.cells(report.reuse.run)]
     assert cells == [False, True]
     assert report.reuse.judged_as_plain == 1
-    assert [note for note in report.reuse.notes if "hidden" in note] == [
-        "attempts that evaluators judged without what was hidden when they were stored: 1"
+    assert [note for note in report.reuse.notes if "redaction" in note] == [
+        "attempts judged without what redaction hid: 1"
     ]
 
 

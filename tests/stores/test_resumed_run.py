@@ -339,7 +339,7 @@ def test_a_run_whose_task_reads_another_environment_variable_is_not_resumed_and_
             run(resume=first)
         assert str(refused.value) == (
             f"run {first!r} cannot be resumed, since this is another run: the task changed (environment variable "
-            "CALIPERS_TEST_MODEL changed). Set CALIPERS_TEST_MODEL as it was, or begin a new one, with reuse=True to take "
+            "CALIPERS_TEST_MODEL changed). Set CALIPERS_TEST_MODEL as it was, or begin a new run, with reuse=True to take "
             "over what still holds"
         )
         monkeypatch.setenv("CALIPERS_TEST_MODEL", "small")

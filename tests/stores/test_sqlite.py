@@ -132,9 +132,9 @@ def half_a_file(path):
     ("make", "said"),
     [
         (a_folder, r"is a folder: name a file in it, such as '.*runs\.db/runs\.db'"),
-        (os.mkfifo, "is no regular file, but a pipe, a socket or a device"),
-        (a_text, "is no store: it is a file of another kind"),
-        (another_database, "is a database of another program, and nothing was changed in it"),
+        (os.mkfifo, "is a pipe, a socket or a device: name a regular file"),
+        (a_text, "is not a store, but a file of another kind"),
+        (another_database, "is a database of another program; it was not changed"),
         (
             a_later_version,
             f"has version {VERSION + 1}, and this release reads up to {VERSION}: install a newer",
@@ -351,9 +351,9 @@ def test_what_a_run_shared_is_given_up_when_nobody_uses_it(sqlite_store):
 
 @pytest.mark.parametrize("name", ["a\0b", "a\ud800b"])
 def test_a_path_that_no_file_can_have_is_refused_and_nothing_is_made(tmp_path, name):
-    with pytest.raises(StoreError, match="is not the path of a file"):
+    with pytest.raises(StoreError, match="is not a valid path"):
         open_store(str(tmp_path / name))
-    with pytest.raises(StoreError, match="is not the path of a file"):
+    with pytest.raises(StoreError, match="is not a valid path"):
         open_store(tmp_path / name, existing=True)
     assert list(tmp_path.iterdir()) == []
 

@@ -50,8 +50,8 @@ def test_a_store_in_memory_is_its_own():
         ("sqlite:///x.db?mode=rx", "unknown option in"),
         ("sqlite:///x.db?cache=shared", "unknown option in"),
         ("memory:x", "a store in memory has no name"),
-        ("mysql://root:secret@host/db", "no store of the kind 'mysql'"),
-        ("sqlite:///no/such.db?mode=ro", "there is no store 'no/such.db' to read"),
+        ("mysql://root:secret@host/db", "unknown kind of store 'mysql'"),
+        ("sqlite:///no/such.db?mode=ro", "there is no store 'no/such.db'"),
     ],
 )
 def test_what_is_no_url_of_a_store_is_refused_with_the_way_out(url, said, tmp_path, monkeypatch):
@@ -65,7 +65,7 @@ def test_what_is_no_url_of_a_store_is_refused_with_the_way_out(url, said, tmp_pa
 
 @pytest.mark.parametrize("redact", [hide_keys("a"), [3], ["api_key"]])
 def test_redaction_is_a_list_of_functions(redact):
-    with pytest.raises(StoreError, match="redact is a list of functions"):
+    with pytest.raises(StoreError, match="redact must be a list of functions"):
         open_store("memory:", redact=redact)
 
 

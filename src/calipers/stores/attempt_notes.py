@@ -1,49 +1,52 @@
-"""What a run notes beside an attempt and its cells, so that a later run can tell whether they still hold.
+"""Notes beside a stored attempt and its cells, by which a later run tells whether they still hold.
 
-Notes stand in the stored objects under a key of their own, only where there is something to note. Reading a report from
-a store does not look at them.
+Notes stand in the stored objects under a key of their own, only where there is something to note. Reading a report does
+not look at them.
 
-The metrics of a rollout are kept in the notes of a cell. A later run combines them with those it computes itself, so they
-must be read back as what `compute_metrics` returned: NaN as a number, a tuple as a tuple, the key 1 as a number. A value
-that JSON cannot express is an object with one key that begins with a dollar sign; everything else is as
-`calipers.data.jsonable` makes it.
+A cell of a rollout metric notes what `compute_metrics` returned. A later run combines it with what it computes itself, so it
+is read back as it was: NaN as a number, a tuple as a tuple, the key 1 as a number. A value that JSON cannot express is an
+object with one key that begins with a dollar sign.
 """
 
 import types
 from collections.abc import Mapping
 from math import isfinite
 from numbers import Integral, Real
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from calipers.data.evaluator_styles import RolloutEvaluator
 from calipers.data.jsonable import plain
+from calipers.data.record import ReportCase
 
 from .stored_attempt import FORMAT
+
+if TYPE_CHECKING:
+    from calipers.scoring.evaluator_plan import PlannedEvaluator
 
 
 class AttemptNotes(msgspec.Struct, kw_only=True, omit_defaults=True, frozen=True):
     """What else is known of an attempt."""
 
     rich: bool = False
-    """Whether the task returned an object that JSON has no word for, so that what is stored is only its plain form."""
+    """Whether the task returned an object that JSON cannot hold, so that only its plain form is stored."""
     form: str | None = None
-    """Of such an object, what tells whether one that is made of the plain data is the same; see `output_type.form_of`."""
+    """Of such an object: a hash that tells whether one made of the plain data is the same; see `reuse.form_of`."""
     rich_attributes: bool = False
     """Whether the same is true of its attributes."""
     rich_case: bool = False
     """Whether the same is true of the case's inputs, metadata or expectation."""
     redacted: bool = False
-    """Whether hooks took something out of its output, attributes, trace or spans before they were stored."""
+    """Whether redaction hooks took something out of its output, attributes, trace or spans."""
     redacted_case: bool = False
-    """Whether they took something out of the case's inputs, metadata or expectation."""
+    """Whether they took something out of the case's inputs, metadata, tags or expectation."""
     seed: int | None = None
     """The seed of the run, where the task asked for the seed of the attempt."""
     case: str | None = None
-    """What stands for the case's name, tags, cluster and timeout, where the task looked at them; empty if unknown."""
+    """A hash of the case's name, tags, cluster and timeout, where the task looked at them; empty if unknown."""
     code: dict[str, str] | None = None
-    """Digests of the code in what the case holds, by the names of classes and functions; `None` if it holds none, empty
-    if the code cannot be known."""
+    """Digests of the code in what the case holds, by class or function; `None`: it holds none, empty: they are unknown."""
     output_code: dict[str, str] | None = None
     """The same of what the output and the attributes hold."""
     changed: bool = False
@@ -56,17 +59,17 @@ class CellNotes(msgspec.Struct, kw_only=True, omit_defaults=True, frozen=True):
     """What else is known of what one evaluator said."""
 
     after: str | None = None
-    """What stands for the evaluators before it, where it looked at their results; empty if they cannot be known."""
+    """A hash of the evaluators before it, where it looked at their results; empty if they cannot be known."""
     seed: int | None = None
     """The seed of the run, where the evaluator asked for the seed of the attempt."""
     case: str | None = None
-    """What stands for the case's name, tags, cluster and timeout, where it looked at the case; empty if unknown."""
+    """A hash of the case's name, tags, cluster and timeout, where it looked at the case; empty if unknown."""
     as_plain: bool = False
     """Whether it was given the output as plain data, though the task had returned something else."""
     made: tuple[str, ...] = ()
     """Where it was given plain data: what nevertheless was the object again that it had been, case or output."""
     original: Any = None
-    """What a rollout metric returned, as plain data: all of them together are combined at the end of a run."""
+    """What a rollout metric returned, as plain data; at the end of a run, all of them are combined."""
 
 
 class _Noted(msgspec.Struct):
@@ -101,7 +104,7 @@ def cell_notes(body: str) -> CellNotes:
 
 
 def has_failed(body: str) -> bool:
-    """Whether an evaluator did not finish: such a cell is no judgement."""
+    """Whether an evaluator did not finish."""
     return '"failures":' in body and body.startswith("{") and bool(_read_cell(body).failures)
 
 
@@ -122,14 +125,22 @@ _TUPLE: Final = "$tuple"
 _ITEMS: Final = "$items"
 
 
+def original_of(record: ReportCase, planned: "PlannedEvaluator") -> Any:
+    """What a rollout metric returned of an attempt, to be kept in its notes; `None` for other evaluators."""
+    if not isinstance(planned.evaluator, RolloutEvaluator):
+        return None
+    mine = (result.original for result in record.results if result.evaluator == planned.name)
+    return kept_metrics(next(mine, None))
+
+
 def kept_metrics(original: Any) -> Any:
-    """What to keep of what a rollout metric returned: its fields; other data than that is not kept as metrics."""
+    """The fields of what a rollout metric returned, as plain data."""
     fields = plain(original)
     if not isinstance(fields, dict):
         return fields
     try:
         return {name: _kept(_field(original, name)) for name in fields}
-    except Exception:  # what contains itself, or does not bear to be read: then as plain data
+    except Exception:  # it contains itself, or raises when it is read
         return fields
 
 

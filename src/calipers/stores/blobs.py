@@ -58,11 +58,7 @@ def is_reference(text: str | None) -> bool:
 
 
 def reference(text: str | None, run: str | None = None) -> Reference | None:
-    """The reference that a stored text is; `None` if it is the text itself.
-
-    Raises:
-        StoreDamagedError: it begins like a reference and is none.
-    """
+    """The reference that a stored text is; `None` if it is the text itself. Errors name the run."""
     if text is None or not text.startswith(_MARK):
         return None
     digest, _, length = text.removeprefix(_MARK).partition(":")
@@ -73,7 +69,7 @@ def reference(text: str | None, run: str | None = None) -> Reference | None:
 
 
 def restore(text: str, bodies: Mapping[bytes, bytes], run: str | None = None) -> str:
-    """The text of a stored one, with the compressed bodies that were read for it; errors name the run it is of."""
+    """The text that a stored one stands for, from the compressed bodies that were read for it."""
     found = reference(text, run)
     if found is None:
         return text
@@ -81,8 +77,7 @@ def restore(text: str, bodies: Mapping[bytes, bytes], run: str | None = None) ->
     if body is None:
         raise StoreDamagedError(f"{_whose(run)} is damaged: it lacks the value {found.hash.hex()}")
     try:
-        data = zlib.decompress(body)
-        return data.decode()
+        return zlib.decompress(body).decode()
     except (zlib.error, UnicodeDecodeError) as error:
         raise StoreDamagedError(
             f"{_whose(run)} is damaged: the value {found.hash.hex()} cannot be read ({error})"
@@ -90,7 +85,7 @@ def restore(text: str, bodies: Mapping[bytes, bytes], run: str | None = None) ->
 
 
 def references(texts: Iterable[str | None], run: str | None = None) -> list[Reference]:
-    """The references among stored texts; errors name the run they are of."""
+    """The references among stored texts."""
     return [found for text in texts if (found := reference(text, run)) is not None]
 
 

@@ -56,14 +56,14 @@ class EvaluatorSlots:
         self.indexes = shared if indexes is None else tuple(indexes)
         self.names = tuple(evaluators[index].name for index in self.indexes)
         self.stored = None if self.indexes == shared else self.indexes
-        """What an attempt stores of them: `None` if these are the shared ones of its run."""
+        """What an attempt stores of them; `None`: the shared ones of its run."""
         self._shared: dict[int, _Bare] = {}
         """What is known of results that are only a value, by the id of the result."""
         self._sources: dict[int, tuple[EvaluatorSpec, StoredEvaluator, bool]] = {}
         self._by_name = {evaluators[index].name: (index, evaluators[index]) for index in self.indexes}
 
     def find(self, name: str) -> tuple[int, StoredEvaluator]:
-        """The evaluator of that name, with its place in the run."""
+        """The evaluator of that name, after its place in the run."""
         found = self._by_name.get(name)
         if found is None:
             raise StoreError(
@@ -72,7 +72,7 @@ class EvaluatorSlots:
         return found
 
     def bare_values(self, results: Sequence[EvaluationResult]) -> dict[int, Scalar] | None:
-        """What evaluators said, by their places; `None` if one of them said more than one value."""
+        """The values of results by the places of their evaluators; `None` if one says more than a value."""
         shared = self._shared
         values: dict[int, Scalar] = {}
         for result in results:
@@ -93,7 +93,7 @@ class EvaluatorSlots:
         place, evaluator = self._by_name.get(name) or self.find(name)
         value = result.value
         if type(value) is float and not math.isfinite(value):
-            raise StoreError(f"the result {result.name!r} cannot be stored: its value {value!r} is no number")
+            raise StoreError(f"the result {result.name!r} cannot be stored: its value is {value!r}")
         if (
             result.name != name
             or result.reason is not None
@@ -107,7 +107,7 @@ class EvaluatorSlots:
         return result, place, value if type(value) is float else quick_plain(value)
 
     def is_of(self, source: EvaluatorSpec, evaluator: StoredEvaluator) -> bool:
-        """Whether a source is what is stored of an evaluator, up to being plain data."""
+        """Whether a source is that of a stored evaluator, as plain data."""
         known = self._sources.get(id(source))
         if known is None or known[0] is not source or known[1] is not evaluator:
             # All results of one evaluator share their source, so it is looked at once.
@@ -121,7 +121,7 @@ class PlanSlots(msgspec.Struct, frozen=True):
     """The evaluators of a plan, and their places in the run."""
 
     slots: EvaluatorSlots
-    judges: Mapping[int, "PlannedEvaluator"]
+    planned: Mapping[int, "PlannedEvaluator"]
     """By place."""
     has_rollouts: bool
 
@@ -137,14 +137,7 @@ class RunSlots:
         stored: Callable[["PlannedEvaluator"], StoredEvaluator],
         add: Callable[[Sequence[StoredEvaluator]], Sequence[int]],
     ) -> None:
-        """The places in one run.
-
-        Args:
-            evaluators: that the run has already.
-            plan: of the cases that bring no evaluators of their own.
-            stored: gives an evaluator as the store knows it.
-            add: adds evaluators to the run, and returns their places.
-        """
+        """The evaluators that a run has, and the plan of cases without own ones; `add` adds some and returns their places."""
         self.evaluators = list(evaluators)
         """The evaluators of the run so far, by place."""
         self._stored = stored
@@ -185,19 +178,19 @@ def _known_by(evaluator: StoredEvaluator) -> str:
 
 
 def shared_places(evaluators: Sequence[StoredEvaluator]) -> tuple[int, ...]:
-    """The places of the evaluators that every attempt of a run is judged by when it is made."""
+    """The places of the evaluators that judge every attempt of a run when it is made."""
     return tuple(
         index for index, one in enumerate(evaluators) if one.shared and not (one.added or one.superseded)
     )
 
 
 def scored_places(evaluators: Sequence[StoredEvaluator]) -> tuple[int, ...]:
-    """The places of the evaluators that came when the run was scored, and have something to say of every attempt."""
+    """The places of the evaluators that were added by scoring the run."""
     return tuple(index for index, one in enumerate(evaluators) if one.added and not one.superseded)
 
 
 def quick_plain(value: Any) -> Any:
-    """The value as plain data; what most values are needs no look inside."""
+    """The value as plain data; most values are so already."""
     kind = type(value)
     if value is None or kind is bool or (kind is int and -_WIDE < value < _WIDE):
         return value

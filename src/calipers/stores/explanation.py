@@ -1,4 +1,4 @@
-"""Why a judgement was computed or taken over, in words, from what the runs of a store have kept of themselves."""
+"""Why a result was computed or taken over, in words, from what the runs of a store keep."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
 _EARLIER_RUNS = 50
-"""How far back to look for a run to compare with."""
+"""How many earlier runs to compare with at most."""
 
 
 def why(store: "str | PathLike[str] | Store", run: str, case: str, evaluator: str) -> str:
@@ -31,8 +31,7 @@ def why(store: "str | PathLike[str] | Store", run: str, case: str, evaluator: st
         store: a store, or the URL or path of one.
         run: its id, the beginning of its id, its name, or "latest".
         case: the name of a case, or of one of its repeats.
-        evaluator: the name of an evaluator in that run, or of a result that the report shows, such as a key of the
-            mapping that an evaluator returned.
+        evaluator: the name of an evaluator in that run, or of a result, such as a key of a mapping.
 
     Raises:
         StoreError: there is no such store, run, case or evaluator.
@@ -46,7 +45,7 @@ def why(store: "str | PathLike[str] | Store", run: str, case: str, evaluator: st
 
 
 def whose_results(store: Store, info: RunInfo, case: str) -> dict[str, list[str]]:
-    """The names under which results of a case are shown, each with the evaluators that gave them."""
+    """The names of the results of a case, each with the evaluators that gave it."""
     found: dict[str, list[str]] = {}
     positions = [attempt.position for attempt in store.attempts(info.id, name=case, parts=False)]
     names = store.names(info)
@@ -82,7 +81,7 @@ def _lines(store: Store, info: RunInfo, case: str, name: str) -> Iterator[str]:
 def _reasons(
     store: Store, info: RunInfo, attempt: StoredAttempt, cells: Sequence[StoredCell], evaluator: str
 ) -> Iterator[str]:
-    """Why an evaluator was asked of an attempt, or not."""
+    """Why an evaluator judged an attempt, or did not."""
     if attempt.failed:
         yield f"  {evaluator}: not asked, since the task failed"
         return
@@ -143,17 +142,17 @@ def _changes(info: RunInfo, attempt: StoredAttempt, earlier: RunInfo, then: Stor
     if outputs[0] is not None and not changes:
         code = differences(outputs[0], outputs[1] or {})
         if code or not outputs[0]:
-            told = "; ".join(code) or "the same now"
-            changes.append(f"the code of its output changed, or cannot be found ({told})")
+            what = "; ".join(code) or "the same now"
+            changes.append(f"the code of its output changed, or cannot be found ({what})")
     if then.failed:
-        changes.append("nothing is to be had: the task had failed there")
+        changes.append("nothing can be reused: the task failed there")
     return changes or _beside_content(info, attempt, earlier, then)
 
 
 def _beside_content(
     info: RunInfo, attempt: StoredAttempt, earlier: RunInfo, then: StoredAttempt
 ) -> list[str]:
-    """What is different of an attempt whose case and task are the same: what is asked for beside the inputs."""
+    """Changes beside the content of the case and the task."""
     changes: list[str] = []
     notes = attempt_notes(then.output)
     if notes.seed is not None and notes.seed != info.seed:
@@ -180,7 +179,7 @@ def _beside_content(
 
 
 def _setting(attempt: StoredAttempt) -> dict[str, Any]:
-    """What a case says beside its content, as far as it is kept."""
+    """What a case says beside its content."""
     tags, timeout = setting_of(attempt)
     return {"name": attempt.name, "tags": tags, "cluster": facts_of(attempt).cluster, "timeout": timeout}
 
@@ -246,7 +245,7 @@ def _differences(then: StoredEvaluator, now: StoredEvaluator) -> str:
 
 
 def _looked(attempt: StoredAttempt, cell: StoredCell) -> str:
-    """Why the result of an evaluator that has not changed did not hold any more."""
+    """Why the result of an unchanged evaluator no longer held."""
     notes = cell_notes(cell.body)
     if notes.after is not None:
         return "it looks at the results of evaluators before it, and those were computed"
@@ -263,7 +262,7 @@ def _earlier_evaluator(
     for earlier in _earlier_runs(store, info):
         named = [then for then in earlier.evaluators if then.name == mine.name]
         if named and not all(one.shared for one in (mine, *named)):
-            # Of evaluators that cases bring, each case has its own under the name.
+            # Each case may bring another evaluator of the name.
             known = store.known_evaluators(earlier.id)
             own = known.own.get(attempt.case_name, {}).get(mine.name)
             named = [then for then in named if then.shared or then is own or then == own]

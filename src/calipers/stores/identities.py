@@ -1,8 +1,8 @@
-"""What a run's task, cases and evaluators are known by in a store.
+"""The keys by which a store knows the work and the evaluators of a run.
 
-An attempt is known by the case's content, the task, the repeat and, where several cases of a dataset have the same
-content, by which of them it is. A column of results is known by the evaluator and by what it is called in the run: a
-result is never shown under another name than it was given.
+An attempt is known by the case's content, the task, the repeat and, where several cases of a dataset have the same content,
+by which of them it is. Results are known by the evaluator and its name in the run, so that a result is never shown under
+another name than it was given.
 """
 
 from collections.abc import Iterator
@@ -35,11 +35,11 @@ _NO_SETTING = frozenset(
         "test_id",
     }
 )
-"""Attributes of a case that are content, are given in another way, or are never the same twice."""
+"""Attributes of a case that are content, known otherwise, or never the same twice."""
 _FIRST = b"0"
-"""What tells the first of several cases of the same content from the others: there were none before it."""
+"""Marks the first of several cases with the same content."""
 _END = 8
-"""Bytes of an attempt's key that stand for task, repeat and place among cases of the same content."""
+"""Bytes of an attempt's key for task, repeat and place among cases of the same content."""
 
 
 class IdentifiedEvaluator(msgspec.Struct, frozen=True):
@@ -47,23 +47,23 @@ class IdentifiedEvaluator(msgspec.Struct, frozen=True):
 
     stored: StoredEvaluator
     reads_name: bool
-    """Whether what it says may depend on the name of the case."""
+    """Whether its results may depend on the name of the case."""
 
     @property
     def key(self) -> str | None:
-        """What its results are found by; `None` if its identity cannot be known."""
+        """What its results are found by; `None` if its identity is unknown."""
         return self.stored.identity
 
 
 def evaluator_key(identity: AnyIdentity, name: str) -> str | None:
-    """What the results of an evaluator are found by, under the name it has in a run; `None` if it is unknown."""
+    """What the results of an evaluator are found by, under its name in a run; `None` if its identity is unknown."""
     if not isinstance(identity, Identity):
         return None
     return digest(f"{identity.key}\0{name}".encode("utf-8", "surrogatepass"))
 
 
 def setting_key(case: Case[Any, Any, Any], name: str) -> str:
-    """What stands for all that a case says beside its content; empty if it says something that has no form."""
+    """A hash of all that a case says beside its content; empty if something has no form."""
     said = {what: value for what, value in held(case).items() if what not in _NO_SETTING}
     try:
         return digest(written([name, said]))
@@ -72,7 +72,7 @@ def setting_key(case: Case[Any, Any, Any], name: str) -> str:
 
 
 class EvaluatorIdentities:
-    """The identities of a run, looked up by their judges."""
+    """The evaluators of a run with their identities."""
 
     def __init__(self, plan: Plan, libraries: Libraries | None = None) -> None:
         self.libraries = libraries or Libraries()
@@ -86,16 +86,16 @@ class EvaluatorIdentities:
 
     @property
     def shared(self) -> tuple[StoredEvaluator, ...]:
-        """The evaluators that planned every attempt."""
+        """The evaluators that judge every attempt."""
         return tuple(self._shared[id(planned)].stored for planned in self._shared_plan.evaluators)
 
     def of(self, planned: PlannedEvaluator) -> IdentifiedEvaluator:
-        """The column of a planned."""
+        """An evaluator with its identity."""
         found = self._shared.get(id(planned))
         return self._made(planned, self._identity(_origin(planned)), shared=False) if found is None else found
 
     def before(self, plan: Plan, planned: PlannedEvaluator) -> str:
-        """What stands for the evaluators that run before this one; empty if one of them cannot be known."""
+        """A hash of the evaluators that run before this one; empty if one of them is unknown."""
         keys = tuple(self.of(other).key for other in plan.evaluators[: plan.evaluators.index(planned)])
         found = self._before.get(keys)
         if found is None:
@@ -116,22 +116,16 @@ class EvaluatorIdentities:
     def _made(
         self, planned: PlannedEvaluator, identity: AnyIdentity, *, shared: bool = True
     ) -> IdentifiedEvaluator:
-        key, reads_name, unknown = None, True, None
-        if isinstance(identity, Identity):
-            reads_name = identity.reads_name
-            key = evaluator_key(identity, planned.name)
-        else:
-            unknown = identity.reason
         stored = StoredEvaluator(
             name=planned.name,
             spec=plain_spec(planned.source),
             version=planned.version,
-            identity=key,
+            identity=evaluator_key(identity, planned.name),
             shared=shared,
             parts=identity.parts,
-            unknown=unknown,
+            unknown=None if isinstance(identity, Identity) else identity.reason,
         )
-        return IdentifiedEvaluator(stored, reads_name)
+        return IdentifiedEvaluator(stored, not isinstance(identity, Identity) or identity.reads_name)
 
 
 def _origin(planned: PlannedEvaluator) -> Any:
@@ -142,13 +136,7 @@ class WorkKeys:
     """Gives each piece of work the keys it is known by; read in the order of the dataset."""
 
     def __init__(self, task: AnyIdentity, libraries: Libraries | None = None, *, bounded: bool) -> None:
-        """WorkKeys for a run.
-
-        Args:
-            task: its identity.
-            libraries: their settings, where several identities share them.
-            bounded: the dataset may be of any length, so that not every case's content can be remembered.
-        """
+        """Keys for the work of one task; `bounded`: the dataset may be too long to remember the content of every case."""
         self._task = task.key.encode() if isinstance(task, Identity) else None
         self._bounded = bounded
         self._seen: dict[bytes, int] = {}

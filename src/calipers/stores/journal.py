@@ -1,14 +1,14 @@
-"""Keeping a run in a store: the journal that a run asks what is known, and tells what it has done.
+"""The journal of a run that is kept in a store: it looks up earlier results and records new ones.
 
-`keep_in` is what `Dataset.evaluate(store=...)` uses. Three ways of running:
+`keep_in` is what `Dataset.evaluate(store=...)` uses. There are three ways of running:
 
 - anew: every attempt is made and stored;
 - `resume`: go on with a stored run; what it has is taken, what it lacks is made and stored beside it;
 - `reuse`: a new run that takes over what any earlier run of the store has under the same keys.
 
-A failure that is stored counts as done when a run is resumed, so that it ends as it would have without the crash; with
-`rerun_failed` it is made again, and so is an `OtherLoopError` without it, since that says nothing of the agent. When a new run
-reuses results, a failure is always made again, since it is no result.
+A stored failure counts as done when a run is resumed, so that the run ends as it would have without the crash. With
+`rerun_failed` it is made again; an `OtherLoopError` always is, since it says nothing of the agent. A new run that reuses
+results makes every failure again.
 """
 
 from collections import Counter
@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
+from calipers.data.argument_checks import check_flag
 from calipers.data.attempt import Attempt
-from calipers.data.evaluator_styles import RolloutEvaluator
 from calipers.data.jsonable import are_plain
 from calipers.data.record import ReportCase, ReportCaseFailure, told_calls
 from calipers.data.redaction import masked
@@ -32,7 +32,6 @@ from calipers.identity.fingerprint import AnyIdentity, Identity, Unknown
 from calipers.identity.libraries import Libraries
 from calipers.report.report import Report
 from calipers.run.work import Keeping, Setup, Work
-from calipers.scoring.evaluator_plan import PlannedEvaluator
 from calipers.spans import SpanTree
 
 from .attempt_notes import (
@@ -40,7 +39,7 @@ from .attempt_notes import (
     CellNotes,
     attempt_notes,
     cell_notes,
-    kept_metrics,
+    original_of,
     with_attempt_notes,
     with_notes,
 )
@@ -95,7 +94,7 @@ def keep_in(
     dataset_type: Any = None,
     pace: Pace | None = None,
 ) -> Keeping:
-    """What opens the journal of a run in a store.
+    """A function that opens the journal of a run in a store.
 
     Args:
         store: a store, or the URL or path of one; one that is opened here is closed at the end of the run.
@@ -104,18 +103,17 @@ def keep_in(
         reuse: take over what any earlier run has under the same keys.
         rerun_failed: when a run is resumed, make failed attempts and failed judgements again.
         seed: the seed that was asked for; `None` if none was.
-        dataset_type: what the dataset says that tasks return; `None` if it does not.
+        dataset_type: the type of outputs that the dataset declares; `None` if it does not.
         pace: how the writer works.
 
     Raises:
-        InvalidOptionError: options that are none, or that need another.
+        InvalidOptionError: an option is not valid, or needs another one.
     """
-    for name, value in (("reuse", reuse), ("rerun_failed", rerun_failed)):
-        if not isinstance(value, bool):
-            raise InvalidOptionError(f"{name} must be True or False, got {value!r}")
+    check_flag("reuse", reuse)
+    check_flag("rerun_failed", rerun_failed)
     resuming = resume is not None and resume is not False
     if rerun_failed and not resuming:
-        raise InvalidOptionError("rerun_failed is about a run that is resumed: pass resume= as well")
+        raise InvalidOptionError("rerun_failed needs a run to resume: pass resume= as well")
 
     def keeping(setup: Setup) -> RunJournal:
         opened = store if isinstance(store, Store) else open_store(store)
@@ -160,7 +158,7 @@ def _resumed(store: Store, setup: Setup, info: RunInfo, *, seed: int | None, **o
     identities = EvaluatorIdentities(setup.plan, libraries)
     notes = check_same(info, setup, task, seed=seed)
     hooks = getattr(store, "redact", ())
-    # Notes are stored: what they tell of evaluators is what may be stored of them.
+    # Notes are stored, so they must not show what hooks hide.
     after = [redacted_evaluator(evaluator, hooks) for evaluator in identities.shared]
     changed, losses = changed_evaluators(last_evaluators(store, info), after)
     notes += changed
@@ -172,14 +170,14 @@ def _resumed(store: Store, setup: Setup, info: RunInfo, *, seed: int | None, **o
             store, setup, info, task, identities, done=done, notes=notes, losses=losses, **options
         )
     except BaseException:
-        # No process works on it: it may be resumed again at once.
+        # So that it can be resumed again at once.
         with suppress(Exception):
             store.finish_run(info.id, status="interrupted", generation=info.generation)
         raise
 
 
 def _identity(setup: Setup, libraries: Libraries) -> AnyIdentity:
-    """What makes the attempts: the task, and the hooks around it."""
+    """The identity of what makes the attempts: the task, and the hooks around it."""
     task = task_identity(setup.task, libraries=libraries)
     return with_hooks(task, setup.lifecycle, setup.plugins, libraries)
 
@@ -259,7 +257,7 @@ class RunJournal:
 
     def prepared(self, items: Iterator[Work]) -> Iterator[Work]:
         """The work with its keys and with what is known of it."""
-        self._writer.start()  # the first attempt may take longer than a run may be silent
+        self._writer.start()  # the first attempt may take longer than a run may go without a heartbeat
         keyed = self._keys.of(items)
         return keyed if self._done is None and not self._reuses else self._with_recalled(keyed)
 
@@ -277,7 +275,7 @@ class RunJournal:
         for work in some:
             recalled = known.get(work.position)
             if recalled is not None and self._setup.lifecycle is not None and not _is_whole(recalled, work):
-                # Hooks may have prepared what evaluators see, which cannot be done for an attempt of the past.
+                # Hooks may prepare what evaluators see, which is impossible for a stored attempt.
                 if self._done is not None and recalled.source.attempt.run == self.info.id:
                     self._done.keep_place(work, recalled.source.attempt.position)
                 recalled = None
@@ -352,7 +350,7 @@ class RunJournal:
             place,
             placed.slots,
             repeat=work.repeat_index,
-            # What was made before was made by the task of that time, which may not be known.
+            # An earlier attempt was made by the task of that time, which may be unknown.
             key=work.attempt_key if source is None else source.attempt.key,
             case_hash=work.case_key,
             origin=origin,
@@ -391,7 +389,7 @@ class RunJournal:
                 self._judged_redacted += source.redacted
 
     def _taken_over(self, source: Source, attempt: Attempt, *, changed: bool) -> AttemptNotes:
-        """What was noted of an attempt, as it is now."""
+        """The notes of an attempt that was taken over, as it is now."""
         known = attempt_notes(source.attempt.output)
         known = msgspec.structs.replace(known, changed=True) if changed else known
         if known.output_code is None or source.as_plain:
@@ -400,7 +398,7 @@ class RunJournal:
         return msgspec.structs.replace(known, output_code=code)
 
     def _note(self, stored: StoredAttempt, work: Work, attempt: Attempt) -> None:
-        """Add what a later run has to know to tell whether the attempt still holds."""
+        """Add the notes by which a later run tells whether the attempt still holds."""
         case = work.case
         keeps_spans = work.plan.needs_spans and isinstance(attempt.spans, SpanTree)
         changed = attempt.changed_from is not None
@@ -408,7 +406,7 @@ class RunJournal:
         notes = AttemptNotes(
             rich=rich,
             changed=changed,
-            # A hash of what was hidden would tell it to whoever guesses.
+            # A hash of what was hidden would confirm a guess.
             form=form_of(attempt.output) if rich and not attempt.hidden else None,
             redacted=attempt.hidden,
             rich_attributes=not are_plain(attempt.attributes),
@@ -435,11 +433,11 @@ class RunJournal:
         record: ReportCase | ReportCaseFailure,
         source: Source | None,
     ) -> None:
-        """Add what a later run has to know to tell whether the results still hold."""
+        """Add the notes by which a later run tells whether the results still hold."""
         asked = attempt.asked or {}
         changed = attempt.changed_from is not None
         for cell in cells:
-            planned = placed.judges[cell.evaluator]
+            planned = placed.planned[cell.evaluator]
             if planned.name not in asked and source is not None:
                 origin, notes = source.cells[planned.name]
                 cell.origin = None if origin == self.info.id else origin
@@ -452,23 +450,23 @@ class RunJournal:
                     seed=self.seed if "seed" in looked else None,
                     case=setting_key(work.case, work.case_name) if "case" in looked else None,
                     as_plain=source is not None and source.as_plain,
-                    original=_original(record, planned),
+                    original=original_of(record, planned) if isinstance(record, ReportCase) else None,
                 )
             cell.body = with_notes(cell.body, notes)
 
     # ------------------------------------------------------------------ the end
 
     def finish(self, report: Report | None, *, broken: bool = False) -> Reuse:
-        """Store what is left, mark the run as over, and say how much of it was reused."""
+        """Store the rest, mark the run as over, and return how much of it was reused."""
         counts = self.reuse
         if report is not None:
-            report.reuse = counts  # also where it cannot be stored: by its id, the run is resumed
+            report.reuse = counts  # also where it cannot be stored: it has the id to resume by
         if self._keys.unknown_cases:
             counts.notes.append(
-                f"cases that are run every time, since they hold something without form: {self._keys.unknown_cases}"
+                f"cases run every time, since their content cannot be compared: {self._keys.unknown_cases}"
             )
         counts.notes += [
-            f"cases that are run every time, since the code in what they hold cannot be known: {count} ({reason})"
+            f"cases run every time, since the code they hold is unknown: {count} ({reason})"
             for reason, count in self._keys.unknown_code.items()
         ]
         counts.notes += self._others.notes()
@@ -483,10 +481,10 @@ class RunJournal:
             try:
                 self._writer.close()
             except BaseException:
-                with suppress(Exception):  # the writer was patient enough
+                with suppress(Exception):  # the writer has waited long enough
                     self._end("interrupted", patience=0)
                 raise
-            # What a rule left out, or was not begun, is not gone.
+            # A case that a rule left out, or that was not begun, is not gone.
             complete = report is not None and report.incomplete is None
             if self._done is not None:
                 all_seen = complete and report is not None and report.stopping is None
@@ -511,7 +509,7 @@ class RunJournal:
         )
 
     def _patiently(self, call: Callable[[], _T], patience: float | None = None) -> _T:
-        """What the store answers, however often it has to be asked."""
+        """The store's answer, asked again while the store is unavailable."""
         return patiently(call, patience=self._writer.pace.patience if patience is None else patience)
 
     def _evaluators_of(self, run: str) -> Sequence[StoredEvaluator]:
@@ -525,19 +523,19 @@ class RunJournal:
 
     def _leave_out(self, done: DoneAttempts, *, all_seen: bool) -> None:
         """Remove the attempts of cases that are gone or have changed."""
-        gone = done.left() if all_seen else done.past()
+        gone = done.left() if all_seen else done.outdated()
         if gone:
             self._patiently(
                 lambda: self.store.remove_attempts(self.info.id, gone, generation=self.info.generation)
             )
         if count := len(gone) + done.replaced:
-            loss = f"stored attempts left out, since their cases are gone or have changed: {count}"
+            loss = f"stored attempts left out, since their cases are gone or changed: {count}"
             self.reuse.notes.append(loss)
             self.reuse.losses.append(loss)
 
 
 class AddedEvaluators:
-    """The evaluators that were added to a run by scoring it, and are not part of the run that goes on."""
+    """The evaluators that were added to a run by scoring it, and are not part of the resumed run."""
 
     def __init__(self, evaluators: Sequence[StoredEvaluator], names: Names) -> None:
         self._evaluators = evaluators
@@ -548,7 +546,7 @@ class AddedEvaluators:
         """By the evaluator's name: attempts that it has not judged yet."""
 
     def cells_of(self, cells: Iterable[StoredCell]) -> list[StoredCell]:
-        """Those of an attempt's cells that these evaluators gave."""
+        """The cells of an attempt that these evaluators gave."""
         return [cell for cell in cells if cell.evaluator in self._added] if self._added else []
 
     def show(self, record: Record, cells: Sequence[StoredCell]) -> None:
@@ -568,16 +566,16 @@ class AddedEvaluators:
         self.lacking.update(unjudged_by(record))
 
     def notes(self) -> list[str]:
-        """A line for each of them that has attempts left to planned."""
+        """A line for each evaluator that has attempts left to judge."""
         return [
-            f"evaluator {name} was added by scoring the run, which now has attempts that it has not judged: score the "
-            f"run with it again; attempts without its judgement: {count}"
+            f"evaluator {name} was added by scoring the run, and has not judged {count} of its attempts: score the run with "
+            "it again"
             for name, count in self.lacking.items()
         ]
 
 
 def _is_stored_as_is(attempt: StoredAttempt, work: Work, slots: EvaluatorSlots) -> bool:
-    """Whether a stored attempt of this run is what would be written now."""
+    """Whether a stored attempt of this run equals what would be written now."""
     facts = facts_of(attempt)
     return (
         attempt.name == work.name
@@ -589,20 +587,12 @@ def _is_stored_as_is(attempt: StoredAttempt, work: Work, slots: EvaluatorSlots) 
 
 
 def _before(attempt: Attempt) -> Any:
-    """The output before an evaluator changed it, as plain data in which evidence is not told from the answer any more."""
+    """The output before an evaluator changed it, masked where hooks hide something."""
     return masked(attempt.changed_from) if attempt.hidden else attempt.changed_from
 
 
 def _is_whole(recalled: Recalled, work: Work) -> bool:
-    """Whether nothing is left to be computed."""
+    """Whether nothing is left to compute."""
     if isinstance(recalled.record, ReportCaseFailure):
         return True
     return all(planned.name in recalled.cells for planned in work.plan.evaluators)
-
-
-def _original(record: ReportCase | ReportCaseFailure, planned: PlannedEvaluator) -> Any:
-    """What a rollout metric returned, as plain data; of other evaluators, nothing is kept but the results."""
-    if not isinstance(planned.evaluator, RolloutEvaluator) or not isinstance(record, ReportCase):
-        return None
-    mine = (result.original for result in record.results if result.evaluator == planned.name)
-    return kept_metrics(next(mine, None))

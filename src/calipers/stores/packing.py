@@ -1,8 +1,8 @@
-"""A record of a report as what a store keeps, and back.
+"""Packing: a record of a report as what a store keeps, and back.
 
-What comes back equals what went in up to what any stored report keeps: inputs, outputs and traces are plain data, the
-objects behind results are gone. A record is packed when its attempt ends, on the thread that made it: its task may go
-on to change what it has returned, and a later look would store another attempt's values.
+What comes back equals what went in, up to what any stored report keeps: inputs, outputs and traces are plain data, and the
+objects behind results are gone. A record is packed when its attempt ends, on the thread that made it, since its task may
+still change what it has returned.
 """
 
 import math
@@ -38,7 +38,7 @@ Record: TypeAlias = ReportCase | ReportCaseFailure
 
 
 class Facts(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """The small part of an attempt, which summaries are made of; it is never moved to a blob."""
+    """The small part of an attempt, which summaries need; it is never moved to a blob."""
 
     format: int
     task_duration: Annotated[float, msgspec.Meta(ge=0)]
@@ -49,20 +49,20 @@ class Facts(msgspec.Struct, kw_only=True, omit_defaults=True):
     tags: tuple[str, ...] = ()
     has_expected_output: bool = False
     error_type: str | None = None
-    """Only of a task that did not finish."""
+    """Of a task that did not finish."""
     infrastructure: bool = False
-    """Whether it did not finish for the infrastructure."""
+    """Whether the infrastructure was the reason."""
     trace_id: str | None = None
     span_id: str | None = None
     teardown_failure: Failure | None = None
     evaluators: tuple[int, ...] | None = None
     """The evaluators that judged it, in order; `None`: the shared ones of its run."""
     not_run: tuple[str, ...] | None = None
-    """The evaluators that would have judged it, where their names are not those of `evaluators`."""
+    """The evaluators that would have judged it, if they are not `evaluators`."""
 
 
 class Given(msgspec.Struct, omit_defaults=True):
-    """What an attempt was made with."""
+    """What an attempt was given."""
 
     format: int
     inputs: Any = None
@@ -133,13 +133,13 @@ def pack(
         position: its place in the run.
         slots: the evaluators that judged it, or would have.
         repeat: which repeat of its case it is, from 1.
-        key: what later runs find it by; see `StoredAttempt.key`.
-        case_hash: see `StoredAttempt.case_hash`.
+        key: what later runs find it by; see `StoredAttempt`.
+        case_hash: see `StoredAttempt`.
         origin: the run it was taken over from.
-        in_row: let the attempt hold its results (`StoredAttempt.cells`) if they are no more than values, which most are:
-            there are no cells then, and storing it takes half the time.
-        as_is: inputs, metadata, expectation and output are known to be plain data, and are not looked at again.
-        timeout: of its case, which evaluators may look at and records do not have.
+        in_row: put results that are only values into the row of the attempt: there are no cells then, and storing it takes
+            half the time.
+        as_is: inputs, metadata, expectation and output are known to be plain data.
+        timeout: of its case, which records do not have.
     """
     facts = pack_facts(record, slots)
     inside: str | None = None
@@ -181,11 +181,7 @@ def pack(
 
 
 def pack_facts(record: Record, slots: EvaluatorSlots) -> Facts:
-    """The small part of an attempt.
-
-    Raises:
-        StoreError: its durations are no numbers of seconds.
-    """
+    """The small part of an attempt."""
     facts = Facts(
         format=FORMAT,
         task_duration=record.task_duration,
@@ -197,7 +193,7 @@ def pack_facts(record: Record, slots: EvaluatorSlots) -> Facts:
     if not (0 <= record.task_duration < math.inf and 0 <= record.total_duration < math.inf):
         raise StoreError(
             f"attempt {record.name!r} cannot be stored: its durations {record.task_duration!r} and "
-            f"{record.total_duration!r} are no numbers of seconds"
+            f"{record.total_duration!r} are not numbers of seconds"
         )
     if record.cluster is not None:
         facts.cluster = quick_plain(record.cluster)
@@ -219,7 +215,7 @@ def pack_facts(record: Record, slots: EvaluatorSlots) -> Facts:
 
 
 def _bare_cells(record: ReportCase, slots: EvaluatorSlots) -> str | None:
-    """The results of an attempt as they stand in its row; `None` if there are none, or one says more than its value."""
+    """The results of an attempt for its row; `None` if there are none, or one says more than its value."""
     if not record.results or record.evaluator_failures or record.skipped:
         return None
     values = slots.bare_values(record.results)
@@ -232,7 +228,7 @@ def _bare_cells(record: ReportCase, slots: EvaluatorSlots) -> str | None:
 
 
 def pack_cells(record: ReportCase, position: int, slots: EvaluatorSlots) -> list[StoredCell]:
-    """The results of a finished attempt, a cell for each evaluator that said anything."""
+    """The results of a finished attempt: a cell for each evaluator that said anything."""
     bare: dict[int, StoredCell] = {}
     rich: dict[int, _Cell] = {}
     for result in record.results:
@@ -243,8 +239,8 @@ def pack_cells(record: ReportCase, position: int, slots: EvaluatorSlots) -> list
         else:
             bare[index] = StoredCell(position=position, evaluator=index, body=encode(known[2]).decode())
     for failure in record.evaluator_failures:
-        told = msgspec.structs.replace(failure, source=plain_spec(failure.source))
-        _open(rich, bare, slots.find(failure.name)[0]).failures.append(told)
+        stored = msgspec.structs.replace(failure, source=plain_spec(failure.source))
+        _open(rich, bare, slots.find(failure.name)[0]).failures.append(stored)
     for skip in record.skipped:
         if skip.key is not None:
             skip = msgspec.structs.replace(skip, name=skip.key, key=None)  # noqa: PLW2901
@@ -288,17 +284,14 @@ def _number(value: float) -> float:
 
 
 def searchable(text: Any) -> Any:
-    """A name as what a database can search for: there is no NUL in the texts of PostgreSQL."""
+    """A name that a database can search for: texts in PostgreSQL have no NUL."""
     return quick_plain(text).replace("\0", "\\x00")
 
 
 def pack_plain(
     work: "Work", attempt: "Attempt", record: Record, slots: EvaluatorSlots
 ) -> StoredAttempt | None:
-    """The same as `pack` for most attempts of a large run, in a fraction of the time; `None` if this one needs `pack`.
-
-    Most attempts have plain values, results that are no more than values, and nothing that a later run would need to know.
-    """
+    """The same as `pack` in a fraction of the time; `None` if the attempt has more than plain values and needs `pack`."""
     case, plan = work.case, work.plan
     if (
         type(record) is not ReportCase
@@ -340,7 +333,7 @@ def pack_plain(
 
 
 def holds_plain_data(record: ReportCase, attempt: "Attempt", work: "Work") -> bool:
-    """Whether a record holds what its case gave and its task returned, all of it plain data, as most records do."""
+    """Whether a record holds exactly what its case gave and its task returned, all of it plain data."""
     case = work.case
     return (
         record.output is attempt.output
@@ -397,12 +390,12 @@ def unpack(
 
     Args:
         attempt: as a store gave it.
-        cells: what was said of it; `()` gives a record without results, to be judged anew.
+        cells: its results; `()` gives a record without results.
         evaluators: of its run.
-        parts: False leaves out inputs, output and trace, which summaries do not look at.
-        shared: `shared_places` of the evaluators, for a caller who reads many attempts.
-        scored: the places of evaluators that have to have judged it; see `scored_places`. One that has not counts as failed.
-        names: what results are called in its run; default: by the keys of the mappings they come from.
+        parts: False leaves out inputs, output and trace, which summaries do not need.
+        shared: `shared_places` of the evaluators, for a caller that reads many attempts.
+        scored: the places of evaluators that must have judged it; see `scored_places`. One that has not counts as failed.
+        names: of the results in its run; default: the keys of the mappings they come from.
 
     Raises:
         StoreError: it is damaged, or was written by a later release.
@@ -487,11 +480,7 @@ def unpack_cells(
 
 
 def evaluator_of(cell: StoredCell, evaluators: Sequence[StoredEvaluator]) -> StoredEvaluator:
-    """The evaluator that a cell is of.
-
-    Raises:
-        StoreError: its run has none in that place.
-    """
+    """The evaluator of a cell."""
     if not 0 <= cell.evaluator < len(evaluators):
         raise _damaged_cell(cell, f"there is no evaluator in place {cell.evaluator}")
     return evaluators[cell.evaluator]
@@ -503,7 +492,7 @@ def cells_in_order(
     evaluators: Sequence[StoredEvaluator],
     shared: Sequence[int] | None = None,
 ) -> list[StoredCell]:
-    """The cells of an attempt in the order its evaluators ran; those added later come last."""
+    """The cells of an attempt in the order in which its evaluators ran; those added later come last."""
     by_index = {cell.evaluator: cell for cell in cells}
     if not by_index:
         return []
@@ -557,7 +546,7 @@ def _unpack_result(result: _Result, evaluator: StoredEvaluator) -> EvaluationRes
 
 
 def _metrics(stored: Mapping[str, Any]) -> dict[str, int | float]:
-    """Metrics as numbers; those that JSON cannot hold are stored by name."""
+    """Metrics as numbers; those that JSON cannot hold are stored as text."""
     if not stored:
         return {}
     return {
@@ -577,10 +566,10 @@ NOT_JUDGED: Final = "NotJudged"
 def not_judged(
     cells: Iterable[StoredCell], evaluators: Sequence[StoredEvaluator], scored: Iterable[int]
 ) -> tuple[EvaluatorFailure, ...]:
-    """A failure for each judgement that an attempt lacks: without it, it is unknown whether the attempt passes.
+    """A failure for each judgement that an attempt lacks, since it is unknown whether the attempt passes.
 
-    Scoring a run leaves a cell with every attempt, also where an evaluator has nothing to say. An attempt without the cell
-    was made later, or the scoring ended before its turn.
+    Scoring leaves a cell with every attempt, even if an evaluator has nothing to say. An attempt without one was made later,
+    or the scoring ended before its turn.
     """
     there = {cell.evaluator for cell in cells}
     if there.issuperset(scored):
@@ -589,7 +578,7 @@ def not_judged(
         EvaluatorFailure(
             name=evaluators[place].name,
             error_type=NOT_JUDGED,
-            error_message=f"{NOT_JUDGED}: it has not judged this attempt yet: score the run with it again",
+            error_message=f"{NOT_JUDGED}: not judged yet: score the run with this evaluator again",
             source=evaluators[place].spec,
         )
         for place in scored

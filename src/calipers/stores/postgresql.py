@@ -1,7 +1,7 @@
 """A store in a PostgreSQL database: one place for a team.
 
-The tables live in a schema of their own, `calipers` unless the URL says otherwise. Batches are written by COPY. A
-connection that is lost is made again when the store is next used; a batch whose fate was unknown may be appended again.
+The tables live in a schema of their own, `calipers` unless the URL says otherwise. Batches are written by COPY. A lost
+connection is made again when the store is next used; a batch that may or may not have arrived can be appended again.
 """
 
 import contextlib
@@ -27,7 +27,7 @@ _WORDS: Final = {"number": "BIGSERIAL", "bytes": "BYTEA", "clustered": ""}
 _OPENING: Final = 0x43414C49
 """The advisory lock that is held while tables are made, and between prune and append."""
 CONNECT_SECONDS: Final = 10
-"""How long to wait for a server that does not answer."""
+"""How long to wait for a server."""
 
 
 class PostgresqlStore(SqlStore):
@@ -37,8 +37,8 @@ class PostgresqlStore(SqlStore):
         """Connect, and make the tables if they are not there.
 
         Args:
-            url: `postgresql://user@host/database`; `?schema=name` for another schema than `calipers`. What it does not
-                name is taken from PGHOST, PGPORT, PGUSER, PGPASSWORD and PGDATABASE.
+            url: `postgresql://user@host/database`; `?schema=name` for another schema than `calipers`. What it leaves out is
+                taken from PGHOST, PGPORT, PGUSER, PGPASSWORD and PGDATABASE.
             redact: hooks that take out what must not be written; see `calipers.stores.hide_keys`.
             existing: make no tables: a schema without them is an error.
         """
@@ -64,7 +64,7 @@ class PostgresqlStore(SqlStore):
     @override
     def _writing(self) -> Iterator[Session]:
         with self._writer.transaction() as db:
-            # Shared among writers: a prune must not remove what a batch that is not yet visible refers to.
+            # Shared among writers: a prune must not remove what an uncommitted batch refers to.
             db.run("SELECT pg_advisory_xact_lock_shared(?)", (_OPENING,))
             yield db
 
@@ -72,7 +72,7 @@ class PostgresqlStore(SqlStore):
     @override
     def _counting_looks(self) -> Iterator[Session]:
         with self._writer.transaction() as db:
-            # Before anything is read, so that what others noted before is seen. Others still read.
+            # Before anything is read, so that all earlier looks are seen. Others can still read.
             db.run("LOCK TABLE looks IN EXCLUSIVE MODE")
             yield db
 
@@ -89,7 +89,7 @@ class PostgresqlStore(SqlStore):
 
 
 class _Line:
-    """A connection that is made when it is needed, used by one thread at a time, and made again when it was lost."""
+    """A connection that is made when needed, used by one thread at a time, and made again when lost."""
 
     def __init__(self, address: str, url: str, schema: str) -> None:
         self._address = address
@@ -106,7 +106,7 @@ class _Line:
     def after_fork(self, *, is_child: bool) -> None:
         """Leave the connection to the parent: the child makes one of its own."""
         if is_child:
-            keep_for_ever(self._connection)  # to give it up would be to say so to the server
+            keep_for_ever(self._connection)  # closing it would end the session of the parent
             self._connection = None
             self._lock = threading.RLock()
 
@@ -122,7 +122,7 @@ class _Line:
                     except Exception:
                         if not connection.closed:
                             raise
-                        # The server has been restarted since it was last used, and nothing was asked of it yet.
+                        # The server was restarted, and nothing was asked of it yet.
                         connection = self._connected()
                         stack.enter_context(connection.transaction())
                     yield _PostgresqlSession(connection)
@@ -193,18 +193,18 @@ def without_password(url: str) -> str:
 
 def _parts(url: str) -> tuple[str, str]:
     """The address for psycopg, and the schema."""
-    # By hand: putting the parts together again would lose the slashes of a URL without a host, which PGHOST may name.
+    # By hand: urlunsplit would lose the slashes of a URL without a host.
     place, _, query = url.partition("?")
     options = parse_qsl(query, keep_blank_values=True)
     schema = next((value for name, value in options if name == "schema"), "calipers")
     if not re.fullmatch(r"[a-z_][a-z0-9_]{0,62}", schema):
-        raise StoreError(f"a schema is named by small letters, digits and _, got {schema!r}")
+        raise StoreError(f"a schema must have a name of small letters, digits and _, got {schema!r}")
     rest = urlencode([(name, value) for name, value in options if name != "schema"], quote_via=quote)
     return f"{place}?{rest}" if rest else place, schema
 
 
 def _prepare(db: _PostgresqlSession, url: str, schema: str, *, existing: bool) -> None:
-    """Make sure that the tables are ours and of today."""
+    """Bring the tables up to date, or make them."""
     db.run("SELECT pg_advisory_xact_lock(?)", (_OPENING,))
     tables = {
         name
@@ -223,8 +223,8 @@ def _prepare(db: _PostgresqlSession, url: str, schema: str, *, existing: bool) -
         db.run("INSERT INTO calipers_store VALUES (0)")
     elif "calipers_store" not in tables:
         raise StoreError(
-            f"the schema {schema!r} of {url!r} holds tables of another program, and nothing was changed in it: "
-            "name another one with ?schema="
+            f"the schema {schema!r} of {url!r} holds tables of another program; it was not changed. Name another schema "
+            "with ?schema="
         )
     ((version,),) = db.run("SELECT version FROM calipers_store")
     if version > VERSION:
@@ -263,7 +263,7 @@ def _explained(url: str, address: str) -> Iterator[None]:
 
 
 def _refusal(said: str) -> str | None:
-    """What to do about a refusal that waiting does not heal; `None` if it may."""
+    """What to do about a refusal; `None` if waiting may help."""
     if "password" in said or "authentication" in said:
         return "Check the user and the password; PGPASSWORD or ~/.pgpass keeps it out of the URL"
     if re.search(r'(role|database|user) "[^"]*" does not exist', said):

@@ -1,6 +1,6 @@
-"""Taking out what must not be written, before it is written.
+"""Redaction: hooks take out what must not be written, before it is written.
 
-A hook is a function that takes plain data and returns what of it may be stored. It is given one value after the other:
+A hook is a function that takes plain data and returns what may be stored of it. It is given one value after the other:
 
 - of a run: its metadata, its parameters, and the arguments of its evaluators;
 - of an attempt: inputs, metadata, expectation, each tag, output, attributes, the message and traceback of an error, the
@@ -9,13 +9,12 @@ A hook is a function that takes plain data and returns what of it may be stored.
   reason to skip, with its metadata;
 - of the report: its metadata, its notes, what failed, and the texts of its analyses.
 
-A hook never sees the layout around these values, so that whatever it hides, the run can be read. For a text it must return a
-text, and for an object an object. Names of runs, tasks, cases, evaluators and metrics, types of errors, declared versions and the ids
-in traces are not looked at: things are found, counted and put together by them.
+A hook never sees the layout around these values, so whatever it hides, the run can be read. For a text it must return a text,
+and for an object an object. Names of runs, tasks, cases, evaluators and metrics, types of errors, declared versions and ids in
+traces are not given to hooks: things are found and counted by them.
 
-Where hooks take something away, that is noted with the attempt: an evaluator that judges it later is not given what the task
-returned, and its results say so. Clusters that are hidden stay apart from each other, by a digest. What evaluators are known
-by holds digests of their parameters instead of the parameters.
+Where hooks take something away, the attempt notes it, and so do the results of an evaluator that judges it later. Hidden
+clusters stay apart from each other, by a digest. The identity of an evaluator keeps digests of its parameters.
 
 A hook that raises stops the writing: nothing of its batch is stored.
 """
@@ -38,12 +37,12 @@ from .stored_attempt import StoredAttempt, StoredCell
 
 
 def hide_keys(*names: str) -> Redact:
-    """A hook that replaces what stands under these keys, wherever values have them, by `[redacted]`. Case does not matter.
+    """A hook that replaces the values of these keys by `[redacted]`, at any depth. Case does not matter.
 
-    Parts of an attempt (`inputs`, `output`, …) are no keys: to leave out a whole one, let the task or the case not have it.
+    Parts of an attempt (`inputs`, `output`, …) are not keys: to leave out a whole one, take it out of the task or the case.
 
     Raises:
-        InvalidOptionError: no names, or something else than names.
+        InvalidOptionError: there are no names, or something else than names.
     """
     if not names or not all(isinstance(name, str) for name in names):
         raise InvalidOptionError(f"hide_keys takes the names of keys, such as 'api_key', got {names!r}")
@@ -61,7 +60,7 @@ def hide_matches(pattern: str, *, by: str = REDACTED) -> Redact:
     """A hook that replaces whatever matches a regular expression, in every text and every key.
 
     Raises:
-        InvalidOptionError: it is no regular expression.
+        InvalidOptionError: it is not a regular expression.
     """
     try:
         search = re.compile(pattern)
@@ -86,7 +85,7 @@ def redacted_data(data: Any, hooks: Sequence[Redact]) -> Any:
         try:
             data = hook(data)
         except BaseException as error:
-            # Neither the data nor the error's own text, which may quote it, belongs into a message.
+            # Neither the data nor the error's own text, which may quote it, belongs in a message.
             raise StoreError(
                 f"the redaction hook {getattr(hook, '__name__', hook)!r} raised {type(error).__name__}: "
                 "nothing of this batch was stored"
@@ -103,7 +102,7 @@ def redacted_attempt(attempt: StoredAttempt, hooks: Sequence[Redact]) -> StoredA
     hidden_facts = _hidden_facts(facts, hooks)
     hidden_given, hidden_output = _hidden(given, _GIVEN, hooks), _hidden(output, _OUTPUT, hooks)
     hidden_trace = _hidden(trace, _TRACE, hooks)
-    # Read once more to compare with: a hook may have changed what it was given.
+    # Decoded once more, since a hook may have changed what it was given.
     hides_tags = hidden_facts.get("tags") != msgspec.json.decode(attempt.facts).get("tags")
     hides_case = hides_tags or hidden_given != msgspec.json.decode(attempt.given)
     noted = {"redacted_case": True} if hides_case else {}
@@ -113,7 +112,7 @@ def redacted_attempt(attempt: StoredAttempt, hooks: Sequence[Redact]) -> StoredA
         noted["redacted"] = True
     if noted:
         hidden_output["notes"] = {**hidden_output.get("notes", {}), **noted}
-        # A hash of what was hidden would tell it to whoever guesses.
+        # A hash of what was hidden would confirm a guess.
         hidden_output["notes"].pop("form", None)
     return msgspec.structs.replace(
         attempt,
@@ -126,12 +125,12 @@ def redacted_attempt(attempt: StoredAttempt, hooks: Sequence[Redact]) -> StoredA
 
 
 def _hidden_facts(facts: dict[str, Any], hooks: Sequence[Redact]) -> dict[str, Any]:
-    told: dict[str, Any] = _hidden(facts, {"teardown_failure": _FAILURE, "tags": [str]}, hooks)
+    found: dict[str, Any] = _hidden(facts, {"teardown_failure": _FAILURE, "tags": [str]}, hooks)
     cluster = facts.get("cluster")
     if isinstance(cluster, str) and (hidden := _hidden(cluster, str, hooks)) != cluster:
-        # Attempts of two clusters must not become attempts of one: error bars are computed of clusters.
-        told["cluster"] = f"{hidden} {digest(cluster.encode('utf-8', 'surrogatepass'))[:12]}"
-    return told
+        # Two clusters must not become one: error bars depend on them.
+        found["cluster"] = f"{hidden} {digest(cluster.encode('utf-8', 'surrogatepass'))[:12]}"
+    return found
 
 
 def redacted_cell(cell: StoredCell, hooks: Sequence[Redact]) -> StoredCell:
@@ -139,18 +138,18 @@ def redacted_cell(cell: StoredCell, hooks: Sequence[Redact]) -> StoredCell:
     data = msgspec.json.decode(cell.body)
     if not isinstance(data, dict):
         return msgspec.structs.replace(cell, body=_text(_hidden(data, _SCALAR, hooks)))
-    told = _hidden(data, _CELL, hooks)
-    for skip in told.get("skipped", ()):
-        if skip.get("key_of") is not None:  # else it has the name of its evaluator
+    hidden = _hidden(data, _CELL, hooks)
+    for skip in hidden.get("skipped", ()):
+        if skip.get("key_of") is not None:  # else the name is that of its evaluator
             skip["name"] = _hidden(skip["name"], str, hooks)
-    return msgspec.structs.replace(cell, body=_text(told))
+    return msgspec.structs.replace(cell, body=_text(hidden))
 
 
 def redacted_evaluator(evaluator: StoredEvaluator, hooks: Sequence[Redact]) -> StoredEvaluator:
     """An evaluator after all hooks."""
     if not hooks:
         return evaluator
-    # A parameter stands there as text, in which a hook for keys would find none.
+    # A parameter stands there as text, in which a hook cannot find keys.
     parts = {
         label: digest(text.encode("utf-8", "surrogatepass"))
         if label.startswith(f"{PARAMETER} ")
@@ -168,33 +167,31 @@ def redacted_evaluator(evaluator: StoredEvaluator, hooks: Sequence[Redact]) -> S
 
 
 def redacted_parameters(parameters: dict[str, Any], hooks: Sequence[Redact]) -> dict[str, Any]:
-    """The parameters of a run after all hooks; what the store itself notes among them keeps its form."""
+    """The parameters of a run after all hooks; the store's own notes among them keep their form."""
     own = {name: value for name, value in parameters.items() if name in {"reuse", "task"}}
     others = {name: value for name, value in parameters.items() if name not in own}
-    told: dict[str, Any] = {**_hidden(others, dict, hooks), **own}
+    hidden: dict[str, Any] = {**_hidden(others, dict, hooks), **own}
     task = own.get("task")
     if isinstance(task, dict):
-        told["task"] = _hidden(
+        hidden["task"] = _hidden(
             task, {"parts": dict.fromkeys(task.get("parts", ()), str), "unknown": str}, hooks
         )
-    return told
+    return hidden
 
 
 def redacted_metadata(metadata: dict[str, Any] | None, hooks: Sequence[Redact]) -> dict[str, Any] | None:
     """The metadata of a run after all hooks."""
-    told: dict[str, Any] | None = _hidden(metadata, dict, hooks)
-    return told
+    return _hidden(metadata, dict, hooks)  # type: ignore[no-any-return]
 
 
 def redacted_ending(ending: dict[str, Any], hooks: Sequence[Redact]) -> dict[str, Any]:
-    """What a report says besides its attempts after all hooks."""
-    told: dict[str, Any] = _hidden(ending, _ENDING, hooks)
-    return told
+    """What a report says besides its attempts, after all hooks."""
+    return _hidden(ending, _ENDING, hooks)  # type: ignore[no-any-return]
 
 
 # ---------------------------------------------------------------------- layouts
 
-# Which values hooks are given: the type that must come back, by key, inside lists too. What is not named stays as it is.
+# The values that hooks are given, by key, with the type that must come back. All other values stay as they are.
 _NAME: Final = "name"
 """A text that must not become empty."""
 _SCALAR: Final = (bool, int, float, str)
@@ -267,14 +264,16 @@ def _hidden(data: Any, layout: Any, hooks: Sequence[Redact]) -> Any:
         }
     if layout is _NAME:
         return _hidden(data, str, hooks) or REDACTED
-    told = redacted_data(data, hooks)
-    if not isinstance(told, layout) or (layout is _SCALAR and isinstance(told, float) and not isfinite(told)):
+    hidden = redacted_data(data, hooks)
+    if not isinstance(hidden, layout) or (
+        layout is _SCALAR and isinstance(hidden, float) and not isfinite(hidden)
+    ):
         wanted = {str: "a text", dict: "an object"}.get(layout, "a bool, a number or a text")
         raise StoreError(
-            f"a redaction hook was given {wanted} and must return one, not {type(told).__name__}: nothing of this "
+            f"a redaction hook was given {wanted} and must return one, not {type(hidden).__name__}: nothing of this "
             "batch was stored"
         )
-    return told
+    return hidden
 
 
 def _text(data: Any) -> str:

@@ -1,46 +1,50 @@
-"""Judging stored attempts again, without calling the task.
+"""Scoring stored attempts again, without calling the task.
 
-The results are added to the run itself, as further columns: they are about the same attempts, so that old and new stand
-side by side in one report. An evaluator whose name is taken by another one gets `_2`, `_3`, and so on, or with `replace` its
-place; one that has judged
-an attempt already is not asked again, unless it failed, or was given plain data where it would now be given an object.
-Attempts whose task failed are not judged, as ever.
+The results are added to the run itself, so that old and new stand side by side in one report. An evaluator whose name
+another one has gets `_2`, `_3` and so on, or with `replace` its place. One that has judged an attempt already is not asked
+again, unless it failed, or was given plain data where it would now be given an object. Attempts whose task failed are not
+judged, as ever.
 
 Attempts are read, judged and written as a stream: memory does not grow with their number.
 
 A store holds plain data. With `dataset`, inputs, metadata and expectations are the objects of its cases, wherever the
-content is the same; with `output_type`, outputs are made again. What an evaluator was given as plain data, though it had
-been something else, is counted in `Report.reuse.judged_as_plain`.
+content is the same; with `output_type`, outputs are made again. `Report.reuse.judged_as_plain` counts the attempts that
+evaluators were given as plain data, though the task had returned something else.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 from typing_extensions import override
 
+from calipers.data.argument_checks import check_texts
 from calipers.data.attempt import Attempt
 from calipers.data.case import Case
+from calipers.data.context import EvaluatorContext
 from calipers.data.evaluator_styles import RolloutEvaluator, as_evaluator
 from calipers.data.record import ReportCase
-from calipers.data.result import describe_error
+from calipers.data.result import EvaluationResult, describe_error
 from calipers.data.retry import Retry, as_retry
 from calipers.data.reuse import Recalled, Reuse
 from calipers.errors import CalipersError, InvalidOptionError, StoreError
 from calipers.identity.callables import evaluator_identity
+from calipers.identity.case_content import case_key
 from calipers.identity.fingerprint import Unknown
 from calipers.process.interrupt import Signal, on_interrupt
 from calipers.process.loop import check_asyncio, run_sync
+from calipers.report.analysis import Aggregate, Analysis, EvaluatorChange
 from calipers.report.report import Incomplete, Report
 from calipers.report.report_evaluator import run_report_evaluators
 from calipers.run.dataset import Dataset
 from calipers.run.evaluation import Counts, Progress
 from calipers.run.runner import Options, Record, Run
 from calipers.run.task import Task
-from calipers.run.work import Work, WorkQueue
+from calipers.run.work import Work, WorkQueue, work_items
 from calipers.run.workers import LoopWorkers
 from calipers.scoring.evaluator_plan import Plan, PlannedEvaluator
+from calipers.scoring.scoring import Earlier, NotedScoring
 from calipers.spans import SpanTree
 
 from .attempt_notes import (
@@ -48,15 +52,16 @@ from .attempt_notes import (
     attempt_notes,
     cell_notes,
     has_failed,
-    kept_metrics,
+    original_of,
     read_metrics,
     with_notes,
 )
 from .evaluator_slots import EvaluatorSlots
 from .identities import EvaluatorIdentities, evaluator_key
-from .packing import pack_cells, timeout_of, unpack
+from .packing import facts_of, pack_cells, timeout_of, unpack, unpack_cells
 from .reuse import CHANGED, NO_SPANS, WITHOUT_HIDDEN, OutputType
-from .run_info import RunInfo, StoredEvaluator
+from .run_info import RunInfo, StoredEvaluator, columns_of
+from .run_report import bare_report
 from .store import NameTakenError, Store
 from .store_url import open_store
 from .stored_attempt import FORMAT, StoredAttempt, StoredCell
@@ -66,26 +71,10 @@ if TYPE_CHECKING:
     from os import PathLike
 
 
-from collections.abc import Collection
-
-from calipers.data.context import EvaluatorContext
-from calipers.data.result import EvaluationResult
-from calipers.identity.case_content import case_key
-from calipers.report.analysis import Aggregate, Analysis, EvaluatorChange
-from calipers.run.work import work_items
-from calipers.scoring.scoring import Earlier, NotedScoring
-
-from .packing import facts_of, unpack_cells
-from .run_info import columns_of
-from .run_report import bare_report
-
 _TRIES = 20
-"""How often names are chosen anew, where others who score the same run take them first."""
+"""How often names are chosen anew, where another process takes them first."""
 
-_WITHOUT_SETTING = (
-    "attempts whose case an evaluator looked at without its tags and its timeout, which are not stored: give the dataset "
-    "to have them judged again"
-)
+_WITHOUT_SETTING = "attempts judged without the tags and the timeout of their case, which are not stored: pass the dataset to judge them again"
 
 
 def score_again(
@@ -103,19 +92,19 @@ def score_again(
     keep: str = "failed",
     progress: Progress | None = None,
 ) -> Report:
-    """Judge the attempts of a stored run with further evaluators, and report all that is known of the run.
+    """Judge the attempts of a stored run with further evaluators, and return the report of the run.
 
     Args:
         store: a store, or the URL or path of one.
         run: its id, the beginning of its id, its name, or "latest".
         evaluators: of any style.
-        replace: an evaluator whose name another one has takes its place: that one is dropped. Default: it gets `_2`.
-        drop: names of evaluators that the report is to leave out. What they said is kept: an evaluator that was dropped
-            and is asked again is there with all of it.
-        dataset: whose cases give inputs, metadata and expectations as the objects they were; default: plain data.
-        output_type: what the task returned; default: plain data.
+        replace: an evaluator whose name another one has takes its place; default: it gets `_2`.
+        drop: names of evaluators that the report leaves out. Their results stay in the store: add the evaluator again, and
+            they are back.
+        dataset: its cases give inputs, metadata and expectations as objects; default: plain data.
+        output_type: of what the task returned; default: plain data.
         evaluator_timeout: seconds an evaluator may take.
-        retry_evaluators: when to ask an evaluator again that raised an exception.
+        retry_evaluators: when to ask an evaluator that raised an exception again.
         max_concurrency: attempts under judgement at once, where evaluators wait; default: 100.
         keep: what the report keeps: "failed", the first thousand attempts that did not pass, with totals of all; "all"
             attempts; or "none" of them.
@@ -123,7 +112,7 @@ def score_again(
 
     Raises:
         StoreError: there is no such run, or it is still running.
-        InvalidOptionError: there is nothing to do, or the run has no evaluator that is to be dropped.
+        InvalidOptionError: there is nothing to do, or no evaluator of a name to drop.
     """
     return run_sync(
         lambda: score_again_async(
@@ -160,12 +149,11 @@ async def score_again_async(
 ) -> Report:
     """`score_again` for code that is async, with the same arguments."""
     check_asyncio("score_again_async", "call score_again, which blocks and has an event loop of its own")
-    _check_list("evaluators", evaluators)
-    _check_list("drop", drop)
+    if not isinstance(evaluators, Sequence) or isinstance(evaluators, str):
+        raise InvalidOptionError(f"evaluators must be a list of evaluators, got {evaluators!r:.200}")
+    check_texts("drop", drop)
     if not evaluators and not drop:
-        raise InvalidOptionError(
-            "score_again needs evaluators: pass at least one, or the names of some to drop"
-        )
+        raise InvalidOptionError("score_again needs evaluators, or the names of some to drop")
     options = Options(
         evaluator_timeout=evaluator_timeout,
         retry_evaluators=as_retry(retry_evaluators, "retry_evaluators"),
@@ -204,7 +192,7 @@ async def score_again_async(
 
 
 class _Rescoring:
-    """One round of judging a stored run."""
+    """One round of scoring a stored run."""
 
     def __init__(
         self,
@@ -231,11 +219,11 @@ class _Rescoring:
         self.judged_bare = 0
         self.changed = 0
         self.asked: set[str] = set()
-        """The evaluators that had something to planned."""
+        """Evaluators that had something to judge."""
         self._cases = DatasetCases(dataset)
 
     async def judge_all(self, options: Options, progress: Progress | None = None) -> Incomplete | None:
-        """Judge every attempt that lacks a judgement; returns why not all were, if so."""
+        """Judge every attempt that lacks a judgement; returns why some were not, if so."""
         with Writer(
             self.store, self.info.id, generation=self.info.generation, pace=Pace(every=0.1)
         ) as writer:
@@ -267,7 +255,7 @@ class _Rescoring:
         return None
 
     def works(self) -> Iterator[Work]:
-        """The stored attempts as work that is done but for the judgement."""
+        """The stored attempts as work that only has to be judged."""
         wanted = set(self.places)
         for attempt, cells in self.store.judged(self.info.id, failed=False):
             known = {
@@ -286,7 +274,7 @@ class _Rescoring:
     def _work(
         self, attempt: StoredAttempt, cells: list[StoredCell], known: dict[int, CellNotes]
     ) -> Work | None:
-        """A stored attempt as work; `None` if there is none, since what is known of it holds."""
+        """A stored attempt as work; `None` if all its results hold."""
         record = unpack(attempt, (), self.evaluators)
         assert isinstance(record, ReportCase)
         notes = attempt_notes(attempt.output)
@@ -320,8 +308,8 @@ class _Rescoring:
             )
         plan = self.plan
         if present:
-            judges = zip(self.places, self.plan.evaluators, strict=True)
-            plan = Plan([planned for place, planned in judges if place not in present], self.plan.results)
+            pairs = zip(self.places, self.plan.evaluators, strict=True)
+            plan = Plan([planned for place, planned in pairs if place not in present], self.plan.results)
         spans = NO_SPANS if notes.spans is None else SpanTree.from_dict(notes.spans)
         recalled = Recalled(
             record=record,
@@ -341,7 +329,7 @@ class _Rescoring:
         )
 
     def new_cells(self, work: Work, attempt: Attempt, record: ReportCase) -> list[StoredCell]:
-        """What was said of an attempt, to be stored."""
+        """The new cells of an attempt."""
         found = attempt.recalled.source if attempt.recalled is not None else None
         assert isinstance(found, RescoringSource)
         asked = attempt.asked or {}
@@ -354,7 +342,7 @@ class _Rescoring:
         said = {cell.evaluator for cell in cells}
         for place, planned in zip(self.places, self.plan.evaluators, strict=True):
             if planned.name in asked and place not in said:
-                # It had nothing to say, which takes the place of what it said before.
+                # It had nothing to say, which replaces what it said before.
                 cells.append(
                     StoredCell(position=work.position, evaluator=place, body=f'{{"format":{FORMAT}}}')
                 )
@@ -362,33 +350,32 @@ class _Rescoring:
         self.changed += changed
         if not (self.has_rollouts or found.as_plain or found.holds_code or changed or any(asked.values())):
             return cells
-        judges = dict(zip(self.places, self.plan.evaluators, strict=True))
+        by_place = dict(zip(self.places, self.plan.evaluators, strict=True))
         self.judged_bare += found.bare and any("case" in looked for looked in asked.values())
         for cell in cells:
-            planned = judges[cell.evaluator]
+            planned = by_place[cell.evaluator]
             looked = asked.get(planned.name, frozenset())
             as_plain = found.as_plain or (found.bare and "case" in looked)
             notes = CellNotes(
-                # Evaluators before it are those of another run, and so may be the code in what it judges: no later run
-                # can rely on either.
+                # The evaluators before it, and the code in what it judges, may be those of another run.
                 after="" if "results" in looked or changed or found.holds_code else None,
                 seed=self.info.seed if "seed" in looked else None,
                 case="" if "case" in looked else None,
                 as_plain=as_plain,
                 made=found.made if as_plain else (),
-                original=_original(planned, record),
+                original=original_of(record, planned),
             )
             cell.body = with_notes(cell.body, notes)
         return cells
 
     def with_originals(self, report: Report) -> Plan:
-        """The plan, once the report's results have what rollout metrics returned, in this round or in an earlier one."""
+        """The plan, after giving the report's results what rollout metrics returned, in this round or earlier."""
         names = {attempt.position: attempt.name for attempt in self.store.attempts(self.info.id, parts=False)}
         originals: dict[tuple[str, str], Any] = {}
         for place, planned in zip(self.places, self.plan.evaluators, strict=True):
             if not isinstance(planned.evaluator, RolloutEvaluator):
                 continue
-            # What was combined before is combined anew.
+            # It is combined anew.
             report.analyses = [analysis for analysis in report.analyses if analysis.title != planned.name]
             for cell in self.store.cells(self.info.id, evaluator=place):
                 original = read_metrics(cell_notes(cell.body).original)
@@ -402,16 +389,8 @@ class _Rescoring:
         return self.plan
 
 
-def _original(planned: PlannedEvaluator, record: ReportCase) -> Any:
-    """What a rollout metric returned, as plain data; of other evaluators, nothing is kept but the results."""
-    if not isinstance(planned.evaluator, RolloutEvaluator):
-        return None
-    mine = (result.original for result in record.results if result.evaluator == planned.name)
-    return kept_metrics(next(mine, None))
-
-
 class _Judging(Run):
-    """A run that makes no attempts, but judges those that are stored, and keeps nothing in memory."""
+    """A run that judges stored attempts, and keeps nothing in memory."""
 
     @override
     def keep(self, position: int, record: Record) -> None:
@@ -419,7 +398,7 @@ class _Judging(Run):
 
 
 class _Journal:
-    """Hands what is said of stored attempts to the writer."""
+    """Hands new cells to the writer."""
 
     def __init__(self, rescoring: _Rescoring, writer: Writer) -> None:
         self._rescoring = rescoring
@@ -432,7 +411,7 @@ class _Journal:
         return items
 
     def append(self, work: Work, attempt: Attempt, record: Record) -> None:
-        """Store what was said of an attempt."""
+        """Store the new cells of an attempt."""
         assert isinstance(record, ReportCase)
         self._writer.add_cells(self._rescoring.new_cells(work, attempt, record))
 
@@ -442,18 +421,11 @@ class _Journal:
 
 
 def _never(_: Any) -> Any:
-    raise StoreError("an attempt that is judged again is not made again")
-
-
-def _check_list(name: str, value: Any) -> None:
-    if not isinstance(value, Sequence) or isinstance(value, str):
-        raise InvalidOptionError(
-            f"{name} must be a list, got {value!r}: write {name}=[...], also for a single one"
-        )
+    raise StoreError("scoring a stored run never calls the task")
 
 
 def _dropped(store: Store, info: RunInfo, names: Sequence[str]) -> RunInfo:
-    """The run without some of its evaluators, and without what was made of all that they said."""
+    """The run without some of its evaluators."""
     for name in names:
         if name not in info.columns:
             known = ", ".join(map(repr, info.columns)) or "none"
@@ -468,12 +440,12 @@ def _dropped(store: Store, info: RunInfo, names: Sequence[str]) -> RunInfo:
 def _placed(
     store: Store, info: RunInfo, evaluators: Sequence[Any], *, replace: bool
 ) -> tuple[Plan, list[int]]:
-    """The judges, each under a name that is its own in the run, and their places there; those that are new are added."""
+    """The evaluators under names of their own, and their places in the run; new ones are added."""
     for left in reversed(range(_TRIES)):
         others = [one for one in info.evaluators if not replace or not one.shared]
         plan = Plan([_named(evaluator, others) for evaluator in evaluators])
         if len(set(plan.names)) < len(evaluators):
-            raise InvalidOptionError(f"the evaluators need names of their own, got {list(plan.names)}")
+            raise InvalidOptionError(f"each evaluator needs a name of its own, got {list(plan.names)}")
         identities = EvaluatorIdentities(plan)
         keys = {planned.name: identities.of(planned).key for planned in plan.evaluators}
         known = {
@@ -492,7 +464,7 @@ def _placed(
                 info.id, stored, instead=replace, alone=not replace, generation=info.generation
             )
         except NameTakenError:
-            # Another process scores the run, and was first to take a name.
+            # Another process scores the run and has taken a name first.
             if not left:
                 raise
             info = store.run(info.id)
@@ -503,7 +475,7 @@ def _placed(
 
 
 def _beside_others(evaluators: Sequence[Any], plan: Plan, *, replace: bool) -> Iterator[str]:
-    """Which evaluators stand beside another one that has their name."""
+    """A note for each evaluator whose name another one has."""
     for x, planned in zip(evaluators, plan.evaluators, strict=True):
         name = as_evaluator(x).get_default_evaluation_name()
         if name == planned.name:
@@ -511,13 +483,13 @@ def _beside_others(evaluators: Sequence[Any], plan: Plan, *, replace: bool) -> I
         identity = evaluator_identity(x)
         if replace:
             yield (
-                f"evaluator {name} of the run judged single cases, so that it was not replaced: the new one is called "
-                f"{planned.name}, and both count; leave the other one out with drop=[{name!r}]"
+                f"evaluator {name} of the run belongs to single cases and was not replaced: the new one is called "
+                f"{planned.name}, and both count; drop=[{name!r}] leaves the other one out"
             )
         elif isinstance(identity, Unknown):
             yield (
-                f"whether evaluator {name} is the one that the run has could not be checked, so the new one is called "
-                f"{planned.name}, and both count; replace=True puts it in its place ({identity.reason})"
+                f"evaluator {name} cannot be compared with the one in the run, so the new one is called {planned.name}, and "
+                f"both count; replace=True puts it in its place ({identity.reason})"
             )
         else:
             yield (
@@ -527,13 +499,13 @@ def _beside_others(evaluators: Sequence[Any], plan: Plan, *, replace: bool) -> I
 
 
 def _named(x: Any, stored: Sequence[StoredEvaluator]) -> PlannedEvaluator:
-    """The planned of an evaluator, under its own name or, where another evaluator of the run has that, `_2` and so on."""
+    """An evaluator under its own name or, where another one of the run has that, `_2` and so on."""
     evaluator = as_evaluator(x)
     identity = evaluator_identity(x)
     keys: dict[str, set[str | None]] = {}
     for one in stored:
         if not one.superseded:
-            # Evaluators of single cases planned those only, and each of them may be another one.
+            # Each case may bring another evaluator of the name.
             keys.setdefault(one.name, set()).add(one.identity if one.shared else None)
     base = name = evaluator.get_default_evaluation_name()
     number = 2
@@ -543,7 +515,7 @@ def _named(x: Any, stored: Sequence[StoredEvaluator]) -> PlannedEvaluator:
 
 
 class RescoringSource:
-    """A stored attempt that is judged again, with what was said of it before."""
+    """A stored attempt that is judged again, with its earlier results."""
 
     def __init__(
         self,
@@ -569,7 +541,7 @@ class RescoringSource:
         """Whether the tags and the timeout of its case are not known."""
 
     def earlier(self, said: list[EvaluationResult]) -> Earlier:
-        """What was said of it before, and since."""
+        """The results that evaluators may look at: stored ones, and those of this round."""
         return Earlier(columns_of(self._evaluators), _EarlierResults(self, said))
 
     def results(self) -> tuple[EvaluationResult, ...]:
@@ -578,7 +550,7 @@ class RescoringSource:
 
 
 class _EarlierResults:
-    """What was said of an attempt so far: what is stored is read only when an evaluator looks."""
+    """Stored results, which are read only when an evaluator looks, then those of this round."""
 
     def __init__(self, found: RescoringSource, said: list[EvaluationResult]) -> None:
         self._found = found
@@ -590,7 +562,7 @@ class _EarlierResults:
 
 
 class StoredResultsScoring(NotedScoring):
-    """Judges attempts whose evaluators may look at stored results."""
+    """Scoring whose evaluators may look at stored results."""
 
     @override
     def _show(
@@ -605,7 +577,7 @@ class StoredResultsScoring(NotedScoring):
 
 
 class DatasetCases:
-    """The cases of a dataset by what their content is known by, and by their names where several have the same."""
+    """The cases of a dataset by their content, and by name where several have the same content."""
 
     def __init__(self, dataset: Dataset[Any, Any, Any] | None) -> None:
         self._named: dict[tuple[bytes, str], Case[Any, Any, Any]] = {}
@@ -617,7 +589,7 @@ class DatasetCases:
                 self._only[key] = None if key in self._only else work.case
 
     def of(self, attempt: StoredAttempt) -> Case[Any, Any, Any] | None:
-        """The case of an attempt; `None` if there is none, or no telling which it is."""
+        """The case of an attempt; `None` if there is none, or several that it could be."""
         if attempt.case_hash is None:
             return None
         named = self._named.get((attempt.case_hash, attempt.case_name))

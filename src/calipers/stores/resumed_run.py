@@ -1,9 +1,8 @@
-"""Going on with a stored run: which one, whether it is the same, and what of it is done.
+"""Resuming a stored run: which one, whether it is the same run, and which attempts are done.
 
 A run is the same if its dataset's name, its task, its repeats and its seed are. Otherwise its attempts would be of two
-kinds, and there is no telling which is which: begin a new run, with `reuse=True` to take over what still holds. Cases and
-evaluators may have changed: cases that are new or changed are run, those that are gone are left out, and a changed
-evaluator computes its own results again.
+kinds: begin a new run, with `reuse=True` to take over what still holds. Cases and evaluators may have changed: new and changed
+cases are run, those that are gone are left out, and a changed evaluator computes its own results again.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,15 +21,15 @@ from .run_info import RunInfo, StoredEvaluator
 from .store import Store
 
 BEHIND = 1 << 40
-"""Attempts for which there is no room at their place are stored from this position on, behind all others."""
+"""Attempts whose place is taken are stored from this position on, behind all others."""
 
 
 class DoneAttempts:
-    """The attempts of a run that are stored, to be taken one by one.
+    """The stored attempts of a run, to be taken one by one.
 
-    An attempt is taken for a case of the same content, whatever it is called. One that is not taken, and whose name
-    another attempt has by now, is of the past: it would be counted beside its successor. Who makes the successor puts it
-    in its place, as soon as it is certain that no case that is still to come takes it.
+    An attempt is taken for a case of the same content, whatever its name. One that is not taken, and whose name another attempt
+    has by now, is outdated: it would be counted beside its successor. The successor takes its place once no case to come can
+    take it.
     """
 
     def __init__(self, store: Store, run: str) -> None:
@@ -38,12 +37,12 @@ class DoneAttempts:
         self._named: dict[str, tuple[int, ...]] = {}
         self._left: set[int] = set()
         self._formless: set[int] = set()
-        self._past: set[int] = set()
+        self._outdated: set[int] = set()
         self._kept: dict[int, int] = {}
         self.all_seen = False
-        """Whether no work is to come that might take one."""
+        """Whether no more work is to come."""
         self.replaced = 0
-        """Attempts of changed cases in whose place their successors are."""
+        """Attempts of changed cases that were replaced."""
         for attempt in store.attempts(run, parts=False):
             self._left.add(attempt.position)
             self._named[attempt.name] = (*self._named.get(attempt.name, ()), attempt.position)
@@ -55,7 +54,7 @@ class DoneAttempts:
         self._behind = max([BEHIND - 1, *(position for position in self._used if position >= BEHIND)]) + 1
 
     def take(self, work: Work) -> int | None:
-        """Where an attempt for the work is stored, if possible at its own place; each is given once."""
+        """The place of a stored attempt for the work, if possible its own; each is given once."""
         if work.case_key is None:
             return None
         positions = self._positions.get((work.case_key, work.repeat_index))
@@ -67,18 +66,15 @@ class DoneAttempts:
         return found
 
     def keep_place(self, work: Work, place: int) -> None:
-        """Note that an attempt that was taken has to be made again, and is to be stored where it was."""
+        """Note that a taken attempt has to be made again, and is stored where it was."""
         self._kept[work.position] = place
 
     def finished(self, work: Work) -> None:
-        """Note that there is an attempt for the work: others of its name that nobody takes are of the past."""
-        self._past.update(place for place in self._named.get(work.name, ()) if place in self._left)
+        """Note that there is an attempt for the work: others of its name are outdated unless they are taken."""
+        self._outdated.update(place for place in self._named.get(work.name, ()) if place in self._left)
 
     def place(self, work: Work) -> int:
-        """Where to store a new attempt.
-
-        In the place of its predecessor, else in its own, or behind all others if another attempt is stored there.
-        """
+        """Where to store a new attempt: in the place of its predecessor, else in its own, or behind all others."""
         kept = self._kept.pop(work.position, None)
         if kept is not None:
             return kept
@@ -92,12 +88,12 @@ class DoneAttempts:
         self._behind += 1
         return self._behind - 1
 
-    def past(self) -> list[int]:
-        """The places of those that have a successor, and were not taken."""
-        return sorted(self._past & self._left)
+    def outdated(self) -> list[int]:
+        """The places of attempts that have a successor and were not taken."""
+        return sorted(self._outdated & self._left)
 
     def left(self) -> list[int]:
-        """The places of those that nobody took."""
+        """The places of attempts that were not taken."""
         return sorted(self._left)
 
 
@@ -105,7 +101,7 @@ def find_run(store: Store, which: Any, setup: Setup) -> RunInfo | None:
     """The run to go on with; `None` if any will do and there is none.
 
     Raises:
-        InvalidOptionError: `which` is no run.
+        InvalidOptionError: `which` does not name a run.
         StoreError: there is no such run.
     """
     if which is True:
@@ -116,19 +112,13 @@ def find_run(store: Store, which: Any, setup: Setup) -> RunInfo | None:
         return None
     if not isinstance(which, str) or not which:
         raise InvalidOptionError(
-            f"resume is the id of a run, 'latest', or True for the newest one that did not finish; got {which!r}"
+            f"resume must be the id of a run, 'latest', or True for the newest that did not finish, got {which!r}"
         )
     return store.run(which)
 
 
 def check_same(info: RunInfo, setup: Setup, task: AnyIdentity, *, seed: int | None) -> list[str]:
     """Refuse to go on with another run; returns what could not be checked.
-
-    Args:
-        info: the stored run.
-        setup: what is about to be done.
-        task: its identity.
-        seed: the seed that was asked for; `None` if none was.
 
     Raises:
         StoreError: it is another run; the message names every difference.
@@ -161,13 +151,13 @@ def check_same(info: RunInfo, setup: Setup, task: AnyIdentity, *, seed: int | No
     if found:
         only_these = bool(variables) and len(found) == 1
         way_out = f"Set {' and '.join(variables)} as it was, or begin" if only_these else "Begin"
-        why = f"run {info.id!r} cannot be resumed, since this is another run: {'; '.join(found)}. {way_out} a new one"
+        why = f"run {info.id!r} cannot be resumed, since this is another run: {'; '.join(found)}. {way_out} a new run"
         raise RunChangedError(f"{why}, with reuse=True to take over what still holds", why=why)
     return notes
 
 
 def _changed_variables(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
-    """The environment variables that a task reads and that are others now, if that is all that is different."""
+    """The environment variables that a task reads and that have changed, if nothing else has."""
     changed = sorted(label for label in before.keys() | after.keys() if before.get(label) != after.get(label))
     if not all(label.startswith(VARIABLE) for label in changed):
         return []
@@ -175,12 +165,12 @@ def _changed_variables(before: Mapping[str, str], after: Mapping[str, str]) -> l
 
 
 def task_version(task: AnyIdentity) -> str | None:
-    """The version under which a task is stored: what it declares, else what its identity is; `None` if unknown."""
+    """The version that a task is stored under: the declared one, else its identity; `None` if unknown."""
     return task.parts.get("version", task.key) if isinstance(task, Identity) else None
 
 
 def last_evaluators(store: Store, info: RunInfo) -> Sequence[StoredEvaluator]:
-    """The evaluators that a run had when it last went on: it also remembers those that were gone by then."""
+    """The evaluators of a run when it last went on, without those that were gone by then."""
     first = next(store.attempts(info.id, parts=False), None)
     places = None if first is None else facts_of(first).evaluators
     active = [evaluator for evaluator in info.evaluators if not evaluator.superseded]
@@ -190,7 +180,7 @@ def last_evaluators(store: Store, info: RunInfo) -> Sequence[StoredEvaluator]:
 
 
 def with_evaluators(store: Store, info: RunInfo, shared: Sequence[StoredEvaluator]) -> RunInfo:
-    """A stored run, whose own evaluators are these from now on; what it was scored with since stays."""
+    """A stored run whose own evaluators are these from now on; those added by scoring stay."""
     store.add_evaluators(info.id, shared, instead=True, generation=info.generation)
     names = {evaluator.name for evaluator in shared}
     found = store.run(info.id)
@@ -201,14 +191,14 @@ def with_evaluators(store: Store, info: RunInfo, shared: Sequence[StoredEvaluato
     ]
     if gone:
         store.supersede(info.id, gone, generation=info.generation)
-    # The rest is what was resumed: of a run that was taken over meanwhile, the generation would be another one's.
+    # Only the evaluators: if the run was taken over meanwhile, its generation is not ours.
     return msgspec.structs.replace(info, evaluators=store.run(info.id).evaluators)
 
 
 def changed_evaluators(
     before: Sequence[StoredEvaluator], after: Sequence[StoredEvaluator]
 ) -> tuple[list[str], list[str]]:
-    """What became of the evaluators that judge every attempt, one line for each that is not the same; and which lines tell of a loss."""
+    """What became of the shared evaluators, one line for each that is not the same; and the lines about losses."""
     old = {evaluator.name: evaluator for evaluator in before if evaluator.shared}
     new = {evaluator.name: evaluator for evaluator in after}
     notes: list[str] = []

@@ -1,8 +1,8 @@
 """Reuse: which stored attempts and results a run can take over instead of computing them again.
 
-A stored attempt can be taken if case, task and repeat are the same, which the caller checks. If its task looked at the seed,
-or at the case's name, tags and the like, these must be the same too. An attempt of another run that is damaged in the store
-is made again, and a note says so. A cell of a stored attempt holds if its evaluator is the same, and also
+A stored attempt is taken if case, task and repeat are the same, which the caller checks. If its task looked at the seed, or
+at the case's name, tags and the like, these must be the same too. A damaged attempt of another run is made again, and a note
+says so. A cell of a stored attempt holds if its evaluator is the same, and also
 
 - if it looked at earlier results: all evaluators before it are the same;
 - if it or its task looked at the seed: the seed is the same;
@@ -53,26 +53,17 @@ class OutputType:
     """
 
     def __init__(self, annotation: Any = None) -> None:
-        """A maker of outputs.
-
-        Args:
-            annotation: their type; `None` if it is not known.
-        """
         self.annotation = annotation
+        """`None` if the type is not known."""
 
     def restored(self, data: Any, form: str | None) -> tuple[Any, bool]:
-        """The output, and whether it is again what it was; if not, it is the plain data.
-
-        Args:
-            data: the output as plain data.
-            form: what `form_of` gave for the output itself; `None` if it has none, so that it cannot be made again.
-        """
+        """The output, and whether it is what the task returned; if not, it is the plain data. `form` is that of `form_of`."""
         if self.annotation is None or form is None:
             return data, False
         try:
             made = self._made(data)
             return (made, True) if plain(made) == data and form_of(made) == form else (data, False)
-        except Exception:  # of any library: a type that cannot be made again is one that is not known
+        except Exception:  # of any library: then its type counts as unknown
             return data, False
 
     def _made(self, data: Any) -> Any:
@@ -88,10 +79,10 @@ class OutputType:
 
 
 def form_of(output: Any) -> str | None:
-    """A hash by which two outputs are told to be the same, types included; `None` if that cannot be known."""
+    """A hash that equal outputs of equal types share; `None` if the output has no form."""
     try:
         return digest(written(output))
-    except Exception:  # it has no form, or attributes that raise
+    except Exception:  # such as attributes that raise
         return None
 
 
@@ -118,11 +109,13 @@ NO_SPANS = SpanTreeRecordingError(
     "the spans of this attempt were not kept, since no evaluator of its run read them: run it again, without reuse"
 )
 
-WITHOUT_HIDDEN = "attempts that evaluators judged without what was hidden when they were stored"
+WITHOUT_HIDDEN = "attempts judged without what redaction hid"
 
-MADE_AGAIN = "attempts made again, since their evaluators are new or changed and the store has plain data of what the task returned"
+MADE_AGAIN = (
+    "attempts made again for new or changed evaluators, since the store has only plain data of the outputs"
+)
 
-CHANGED = "outputs that an evaluator changed in place, so that it failed and those after it were not asked"
+CHANGED = "outputs that an evaluator changed in place: it failed, and those after it were not asked"
 
 
 class Source(msgspec.Struct, kw_only=True):
@@ -130,17 +123,17 @@ class Source(msgspec.Struct, kw_only=True):
 
     attempt: StoredAttempt
     as_plain: bool
-    """Whether it is not as the task left it: its output or an attribute is plain data of an object, or it is redacted."""
+    """Whether evaluators would not see it as the task left it: it is plain data of an object, or redacted."""
     redacted: bool = False
-    """Whether it lacks something that was taken out before it was stored."""
+    """Whether something was taken out before it was stored."""
     cells: dict[str, tuple[str, CellNotes]]
-    """By the evaluator's name: the run that computed each recalled cell, and what was noted of it."""
+    """By evaluator: the run that computed the recalled cell, and its notes."""
     scored: list[StoredCell] = []
-    """What was said of it by evaluators that the run does not have, but that have judged it since."""
+    """Cells of evaluators that are not part of the run, but were added by scoring it."""
 
 
 class Recaller:
-    """Makes what a run can take of what a store knows."""
+    """Decides what a run can take over of a stored attempt."""
 
     def __init__(
         self,
@@ -150,32 +143,25 @@ class Recaller:
         *,
         seed: int,
     ) -> None:
-        """A recaller for one run.
-
-        Args:
-            identities: of the run.
-            output: what its task returns.
-            evaluators: gives the evaluators of any run of the store.
-            seed: of the run.
-        """
+        """A recaller for one run; `evaluators` gives those of any run of the store."""
         self.identities = identities
         self.code = CodeInValues(identities.libraries)
         self.output = output
         self.evaluators = evaluators
         self.seed = seed
         self.made_again = 0
-        """Attempts that are made again, since evaluators would see plain data of what the task returned."""
+        """Attempts that are made again, since evaluators would see plain data."""
 
     def recall(
         self, work: Work, attempt: StoredAttempt, cells: Mapping[str, StoredCell], *, keep_failures: bool
     ) -> Recalled | None:
-        """The attempt with those cells that hold; `None` if it has to be made again.
+        """The attempt with the cells that hold; `None` if it has to be made again.
 
         Args:
             work: what is to be done.
             attempt: a stored one for it.
-            cells: what was said of it, by the evaluator's key.
-            keep_failures: whether what failed then counts as done.
+            cells: of the attempt, by the evaluator's key.
+            keep_failures: whether a stored failure counts as done.
         """
         if attempt.failed and (not keep_failures or is_other_loop(facts_of(attempt).error_type or "")):
             return None
@@ -194,26 +180,26 @@ class Recaller:
         if notes.rich:
             record.output, restored = self.output.restored(record.output, notes.form)
             source.as_plain = not restored
-        judges = work.plan.evaluators
+        reusable = work.plan.evaluators
         if notes.output_code is not None and not self.code.holds(notes.output_code):
             if source.as_plain:
-                return None  # no evaluator has seen it as it would be now, and none can
-            judges = ()
-        # A rollout is read back from its data by whatever judges rollouts.
+                return None  # no evaluator can see it as it would be now
+            reusable = ()
+        # Evaluators of rollouts read a rollout back from its data.
         converted = notes.rich_attributes or (source.as_plain and rollout_of(record.output) is None)
         source.as_plain = converted or notes.redacted
         found: dict[str, Cell] = {}
-        for planned in judges:
+        for planned in reusable:
             key = self.identities.of(planned).key
             cell = None if key is None else cells.get(key)
             taken = None if cell is None else self._cell(work, planned, attempt, cell, source)
             if converted and cell is not None and cell_notes(cell.body).as_plain:
-                taken = None  # what was said of plain data is not what is said of the object
+                taken = None  # a result for plain data does not hold for the object
             if cell is not None and taken is not None and _holds(taken, keep_failures=keep_failures):
                 found[planned.name] = taken
                 source.cells[planned.name] = (cell.origin or cell.run, cell_notes(cell.body))
         if notes.changed and len(found) < len(work.plan.evaluators):
-            # An evaluator that is asked has to see the output as those before it leave it.
+            # An evaluator has to see the output as those before it leave it.
             found, source.cells = {}, {}
         if converted and len(found) < len(work.plan.evaluators):
             self.made_again += 1
@@ -268,7 +254,7 @@ def _holds(cell: Cell, *, keep_failures: bool) -> bool:
 
 
 def _make_present(record: Any, work: Work) -> None:
-    """Put what the present case says in the place of what the store has of it."""
+    """Let a record say what the present case says."""
     case = work.case
     record.name = work.name
     record.source_case_name = work.case_name if work.name is not work.case_name else None
@@ -282,7 +268,7 @@ def _make_present(record: Any, work: Work) -> None:
 
 
 def _seen_of(work: Work) -> set[str]:
-    """What may stand for all that a task sees of its case beside the content, if it looks, with or without the repeat."""
+    """Hashes of what a task may see of its case beside the content, with or without the repeat."""
     return {setting_key(work.case, name) for name in (work.case_name, work.name)} - {""}
 
 
@@ -314,14 +300,14 @@ class OtherRuns:
         return found
 
     def notes(self) -> list[str]:
-        """What is to be said of what was damaged."""
+        """A line about what was damaged, if anything was."""
         if not self._damaged:
             return []
-        what = "attempts made again, since what earlier runs have of them cannot be read"
+        what = "attempts made again, since their stored form cannot be read"
         return [f"{what}: {self._damaged}; the first: {self._first}"]
 
     def _known(self, keys: Sequence[bytes]) -> dict[bytes, Known]:
-        """What is known by key. Where something is damaged, the half that it is in is asked for alone, and so on."""
+        """What is known by key. Where something is damaged, halves are asked for until the damage stands alone."""
         try:
             return self._find(keys)
         except StoreDamagedError as error:

@@ -1,10 +1,10 @@
-"""What a store knows of a run besides its attempts: what was run, on what, by whom, and how far it came.
+"""What a store knows of a run besides its attempts: what was run, on what, by which process, and how far it came.
 
-A run that is marked as running may have died. Its owner says so with a heartbeat: a run whose heart has not beaten for
-`SILENT_SECONDS`, or whose process is gone from this machine, is *abandoned* and may be taken over.
+A run that is marked as running may have died. A run without a heartbeat for `SILENT_SECONDS`, or whose process is gone from
+this machine, is *abandoned* and may be taken over.
 
-Of the machine, a store keeps what explains a difference between two runs (Python, system, versions) and no name of a
-person or a machine: the owner's host is kept as a hash, which is enough to tell whether it is this one.
+A store keeps what explains a difference between two runs (Python, system, versions), and no name of a person or a machine:
+the owner's host is kept as a hash, which is enough to tell whether it is this one.
 """
 
 import hashlib
@@ -29,21 +29,21 @@ from calipers.data.result import EvaluatorSpec
 from calipers.report.summary import Totals
 
 Status: TypeAlias = Literal["running", "finished", "interrupted", "failed"]
-"""What became of a run: `interrupted` ended early on purpose, `failed` by an error."""
+"""`interrupted` runs ended early on purpose, `failed` ones by an error."""
 
 State: TypeAlias = Literal["running", "finished", "interrupted", "failed", "abandoned"]
-"""What can be asked for: a run is `abandoned` if it is marked as running and no process runs it any more."""
+"""What can be asked for: an `abandoned` run is marked as running, and no process runs it any more."""
 
 _counting = threading.Lock()
 _last_moment = 0
 """The millisecond in the last id that this process made."""
 
 SILENT_SECONDS = 60.0
-"""After so many seconds without a heartbeat a run counts as abandoned."""
+"""Seconds without a heartbeat after which a run counts as abandoned."""
 
 
 class StoredEvaluator(msgspec.Struct, frozen=True, kw_only=True):
-    """One evaluator of a stored run: a column of its results. Cells name it by its place in `RunInfo.evaluators`."""
+    """One evaluator of a stored run. Cells name it by its place in `RunInfo.evaluators`."""
 
     name: str
     """What it is called in the run."""
@@ -52,17 +52,17 @@ class StoredEvaluator(msgspec.Struct, frozen=True, kw_only=True):
     version: str | None = None
     """The version that it declares."""
     identity: str | None = None
-    """A hash of its code, arguments and version; `None` if it cannot be known, so that its results are never reused."""
+    """A hash of its code, arguments and version; `None` if unknown, so that its results are never reused."""
     shared: bool = True
     """Whether it judges every attempt; False: it belongs to single cases."""
     parts: dict[str, str] = {}
     """What its identity was made of, by label, so that a difference can be named; see `calipers.identity`."""
     unknown: str | None = None
-    """Why its identity cannot be known; `None` if it is known, or was not asked for."""
+    """Why its identity is unknown; `None` if it is known, or was not asked for."""
     added: bool = False
-    """Whether it came when stored attempts were scored again, and not with a run that made them."""
+    """Whether it was added by scoring stored attempts."""
     superseded: bool = False
-    """Whether another one has taken its name and its work since, when the run was resumed: its results count no more."""
+    """Whether its results no longer count: another one took its place, or it was dropped."""
 
 
 class Owner(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,7 +72,7 @@ class Owner(msgspec.Struct, frozen=True, kw_only=True):
     host: str
     """A hash of the machine's name."""
     token: str | None = None
-    """Drawn by the process: a number is given to many, one after the other, and in a container often to all."""
+    """Drawn by the process, since process numbers are used again, and in a container are often the same."""
 
 
 class GitState(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,7 +80,7 @@ class GitState(msgspec.Struct, frozen=True, kw_only=True):
 
     commit: str
     dirty: bool
-    """Whether files differed from it."""
+    """Whether files differed from the commit."""
 
 
 class RunInfo(msgspec.Struct, kw_only=True):
@@ -89,21 +89,21 @@ class RunInfo(msgspec.Struct, kw_only=True):
     name: str
     """What was run: the experiment's name, else the task's."""
     id: str = ""
-    """Made by the store, unless the run was made elsewhere. It begins with the time of this clock; `Store.runs` has the order."""
+    """Made by the store, unless the run was made elsewhere. It begins with the time; `Store.runs` has the order."""
     dataset_name: str | None = None
     task_name: str | None = None
     task_version: str | None = None
-    """What the task declares, else what it is known by; `None` if that cannot be known."""
+    """What the task declares, else its identity; `None` if unknown."""
     task_key: str | None = None
-    """What the task is known by, with all that it is bound to; `None` also where it was not kept."""
+    """The identity of the task, with all that it is bound to; `None` if unknown or not kept."""
     parameters: dict[str, Any] = {}
     """What the run was asked to do, as plain data: limits, timeouts, models."""
     repeat: int = 1
     seed: int = 0
     total: int | None = None
-    """Attempts to make; `None` if the dataset does not tell its length."""
+    """Attempts to make; `None` if the length of the dataset is unknown."""
     keeps_settings: bool = False
-    """Whether tags and timeouts of cases are stored with its attempts; not of runs that were made elsewhere."""
+    """Whether tags and timeouts of cases are stored; False for runs that were made elsewhere."""
     metadata: dict[str, Any] | None = None
     """What the caller noted about the run."""
     environment: dict[str, str] = {}
@@ -111,27 +111,27 @@ class RunInfo(msgspec.Struct, kw_only=True):
     git: GitState | None = None
     """`None` outside a repository."""
     evaluators: tuple[StoredEvaluator, ...] = ()
-    """All that it ever had, since cells name them by their place; `columns` are those of its report."""
+    """All it ever had, since cells name them by their place; `columns` are those of its report."""
     status: Status = "running"
     started_at: str = ""
     """ISO 8601, UTC."""
     ended_at: str | None = None
     owner: Owner | None = None
-    """Who writes it; `None` for runs that were stored when they were over."""
+    """The process that writes it; `None` for runs that were stored when they were over."""
     heartbeat: str | None = None
-    """When the owner last said that it is alive: ISO 8601, UTC."""
+    """The owner's last sign of life: ISO 8601, UTC."""
     generation: int = 0
-    """How often the run was resumed. Who writes for an earlier generation is refused: another one has taken the run over."""
+    """How often the run was resumed. A writer of an earlier generation is refused, since the run was taken over."""
     attempts: int = 0
     """Attempts stored so far."""
     failures: int = 0
-    """Those of them whose task did not finish."""
+    """Attempts whose task did not finish."""
     ending: dict[str, Any] | None = None
     """The report without its attempts, as `Report.to_dict` has it; `None` while the run is not over."""
     damaged: str | None = None
-    """Why it cannot be read, where a list of runs has it nevertheless; `None` if it can."""
+    """Why it cannot be read, in a list of runs; `None` if it can."""
     totals: Totals | None = None
-    """What all attempts say together; `None` until it is asked for. `Store.totals` counts it."""
+    """What all attempts say together; `None` until `Store.totals` counts it."""
 
     @property
     def columns(self) -> list[str]:
@@ -139,7 +139,7 @@ class RunInfo(msgspec.Struct, kw_only=True):
         return columns_of(self.evaluators)
 
     def is_abandoned(self, *, now: datetime | None = None) -> bool:
-        """Whether it is marked as running and no process runs it any more."""
+        """Whether it is marked as running, and no process runs it any more."""
         if self.status != "running":
             return False
         if self.owner is None or self.heartbeat is None:
@@ -156,7 +156,7 @@ def plain_spec(spec: EvaluatorSpec) -> EvaluatorSpec:
 
 
 def columns_of(evaluators: Iterable[StoredEvaluator]) -> list[str]:
-    """The names of those evaluators that are in the report of their run, each once."""
+    """The names of the evaluators in the report of their run, each once."""
     return list(dict.fromkeys(one.name for one in evaluators if not one.superseded))
 
 
@@ -183,7 +183,7 @@ def this_process() -> Owner:
 
 @cache
 def process_token() -> str:
-    """What tells this process from all others that ever had its number."""
+    """Tells this process from others that had its number."""
     return secrets.token_hex(4)
 
 
@@ -195,7 +195,7 @@ def this_host() -> str:
 
 @cache
 def this_environment() -> dict[str, str]:
-    """What of this machine and process explains a difference between two runs."""
+    """What explains a difference between two runs: Python, system, versions."""
     try:
         own = version("calipers")
     except PackageNotFoundError:
@@ -217,7 +217,7 @@ def git_state() -> GitState | None:
         if "GIT_DIR" not in os.environ and not any(
             (folder / ".git").exists() for folder in (here, *here.parents)
         ):
-            return None  # which git would take as long to say as storing hundreds of attempts takes
+            return None  # asking git would take as long as storing hundreds of attempts
         done = subprocess.run(  # noqa: S603 - fixed words, no shell
             ["git", "--no-optional-locks", *words],  # noqa: S607 - the user's own git
             capture_output=True,
@@ -235,7 +235,7 @@ def git_state() -> GitState | None:
 
 
 def _is_alive(pid: int) -> bool:
-    """Whether a process runs, and is not over and only waiting for its parent to notice.
+    """Whether a process runs, and is not a zombie.
 
     `os.kill(pid, 0)` would ask the same on POSIX systems; on Windows it ends the process.
     """

@@ -1,7 +1,7 @@
-"""What the stored attempts of a run say together, and the report of a run.
+"""The report of a stored run, and what its attempts say together.
 
 Attempts are read as a stream and counted one by one, so that a run of any length fits into memory. They are counted in
-the order in which a report in memory counts its own, finished ones first, so that both say the same.
+the order of a report in memory, finished ones first, so that both say the same.
 """
 
 from collections import Counter
@@ -31,15 +31,15 @@ KEEPS: Final = ("all", "failed", "none")
 
 
 class Counted(msgspec.Struct, kw_only=True):
-    """What is counted of a run when it is first asked for, and then kept with it."""
+    """The counts of a run: made when they are first asked for, then kept with it."""
 
     version: Literal[3] = 3
-    """What was counted by other versions, which counted less or named otherwise, is counted again."""
+    """Counts of other versions are made again."""
     totals: Totals
     not_passed: list[int]
     """The positions of the first attempts that did not pass, as many as a report keeps."""
     unjudged: dict[str, int]
-    """By its name: how many finished attempts an evaluator has yet to judge that was added by scoring."""
+    """By evaluator that was added by scoring: the finished attempts that it has yet to judge."""
     shared_keys: list[str] = []
     """The keys that several evaluators give; see `calipers.data.result_names`."""
 
@@ -75,18 +75,13 @@ def count(judged: Callable[[bool], Judged], evaluators: Sequence[StoredEvaluator
 
 
 def unjudged_by(record: Record) -> list[str]:
-    """The evaluators that have yet to judge an attempt."""
+    """The evaluators that were added by scoring and have yet to judge an attempt."""
     failures = record.evaluator_failures if isinstance(record, ReportCase) else ()
     return [failure.name for failure in failures if failure.error_type == NOT_JUDGED]
 
 
 def not_all_judged(report: Report, unjudged: Mapping[str, int]) -> Incomplete | None:
-    """That some evaluators have yet to score some attempts of a report; `None` if they have not.
-
-    Args:
-        report: of all attempts, whether it holds them or not.
-        unjudged: how many of them each evaluator has yet to judge.
-    """
+    """That some evaluators have yet to judge some attempts of a report; `unjudged` says how many each; `None`: they have not."""
     if not unjudged:
         return None
     counts = report.counts()
@@ -104,7 +99,7 @@ def ending_of(report: Report) -> dict[str, Any]:
     """What a report says besides its attempts, as plain data."""
     bare = msgspec.structs.replace(report, cases=[], failures=[], totals=None).to_dict()
     if report.incomplete is not None and report.incomplete.kind == "not_scored":
-        bare["incomplete"] = None  # it is counted of the attempts, and may be otherwise tomorrow
+        bare["incomplete"] = None  # it is counted anew whenever the report is read
     return {key: value for key, value in bare.items() if key not in {"cases", "failures", "totals"}}
 
 
@@ -152,20 +147,20 @@ class EvaluatorsInRecords:
         self._judged: Counter[str] = Counter()
 
     def evaluators(self) -> tuple[StoredEvaluator, ...]:
-        """Those that the records so far name. One that judged every finished attempt is no evaluator of single cases."""
-        told: dict[str, set[bytes]] = {}
+        """The evaluators so far. One that judged every finished attempt is shared by all cases."""
+        specs: dict[str, set[bytes]] = {}
         for one in self._evaluators:
-            if one.spec != EvaluatorSpec(one.name):  # where no result told more
-                told.setdefault(one.name, set()).add(msgspec.json.encode(one.spec))
+            if one.spec != EvaluatorSpec(one.name):  # else no result says more of it
+                specs.setdefault(one.name, set()).add(msgspec.json.encode(one.spec))
         shared = {
             name
             for name, count in self._judged.items()
-            if count == self._finished and len(told.get(name, ())) <= 1
+            if count == self._finished and len(specs.get(name, ())) <= 1
         }
         return tuple(msgspec.structs.replace(one, shared=one.name in shared) for one in self._evaluators)
 
     def of(self, record: Record) -> list[int]:
-        """The places of a record's evaluators, in the order they ran as far as it tells."""
+        """The places of a record's evaluators, in the order they ran as far as the record says."""
         if not isinstance(record, ReportCase):
             return [self._of_name(name) for name in record.not_run]
         self._finished += 1
@@ -184,7 +179,7 @@ class EvaluatorsInRecords:
         return list(places.values())
 
     def _of_name(self, name: str) -> int:
-        """The first evaluator of that name; one that no result tells more of has but its name."""
+        """The place of the first evaluator of that name; one without results has only its name."""
         found = self._by_name.get(name)
         return self._place(name, EvaluatorSpec(name), None) if found is None else found
 
@@ -200,14 +195,14 @@ class EvaluatorsInRecords:
 
 
 def check_whole(report: Report) -> None:
-    """Refuse a report that does not hold every attempt of its run: counting what is left would give other numbers."""
+    """Refuse a report that does not hold every attempt of its run, since its numbers would change."""
     held = len(report.cases) + len(report.failures)
     try:
         made = report.counts().attempts
     except ValueError as error:
-        raise StoreError(f"the report cannot be stored, since it cannot be counted: {error}") from error
+        raise StoreError(f"the report cannot be counted, so it cannot be stored: {error}") from error
     if held != made:
         raise StoreError(
-            f"the report holds {held} of its {made} attempts, and a store would count no others: "
-            "run with keep='all', or with store="
+            f"the report holds {held} of its {made} attempts, and only these would be stored: run with keep='all', or "
+            "with store="
         )

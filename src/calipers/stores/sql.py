@@ -2,9 +2,9 @@
 
 Statements have `?` for their values; a database that wants another sign replaces it.
 
-`MIGRATIONS[n]` leads from version n of the tables to n + 1; a new store goes through all of them. A migration never changes
-once it is released: a later release adds one. There are no foreign keys: rows come and go with their run, in one
-transaction, and a check for each of a million cells would cost more than it finds.
+`MIGRATIONS[n]` leads from version n of the tables to n + 1; a new store goes through all of them. A released migration never
+changes: a later release adds one. There are no foreign keys: rows come and go with their run, in one transaction, and
+checking each of a million cells would cost more than it finds.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ Columns: TypeAlias = Mapping[str, Sequence[Any]]
 """The values of many rows, by column: a tuple for each of thousands of rows would keep the garbage collector busy."""
 
 MANY = 5000
-"""How many values one `IN (…)` is asked about."""
+"""The most values of one `IN (…)`."""
 
 
 class Session(Protocol):
@@ -33,7 +33,7 @@ class Session(Protocol):
         ...
 
     def insert_missing(self, table: str, columns: Columns) -> None:
-        """Add those rows of which the primary key is not there yet."""
+        """Add the rows whose primary key is not there yet."""
         ...
 
 
@@ -55,7 +55,7 @@ def marks(count: int) -> str:
 
 
 def select_in(session: Session, sql: str, before: Sequence[Any], items: Iterable[Any]) -> list[Row]:
-    """The rows of a statement that ends in `IN`, for any number of items; `before` are the values of earlier marks."""
+    """The rows of a statement that ends in `IN`, for any number of items; `before` has the values of earlier marks."""
     found: list[Row] = []
     for chunk in chunks(items):
         found += session.run(f"{sql} {marks(len(chunk))}", [*before, *chunk])
@@ -63,7 +63,7 @@ def select_in(session: Session, sql: str, before: Sequence[Any], items: Iterable
 
 
 def safe_text(text: str | None) -> str | None:
-    """A text for a column to search in: PostgreSQL has no NUL in texts, and UTF-8 has no half surrogates."""
+    """A text that can be searched for: PostgreSQL has no NUL in texts, and UTF-8 has no half surrogates."""
     if text is None or (text.isascii() and "\0" not in text):
         return text
     return text.replace("\0", "\\x00").encode("utf-8", "backslashreplace").decode()
@@ -133,17 +133,17 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
         ) {clustered}""",
         "CREATE INDEX blob_uses_by_hash ON blob_uses (hash)",
     ),
-    # A dataset whose cases bring evaluators of their own may have as many of them as cases.
+    # A run may have as many evaluators as cases.
     ("CREATE INDEX evaluators_by_identity ON evaluators (run, identity)",),
-    # Who was taken for dead, and is not, must not write on beside its successor.
+    # An owner that was taken for dead must not write beside its successor.
     ("ALTER TABLE runs ADD COLUMN generation BIGINT NOT NULL DEFAULT 0",),
-    # Ids tell the time of a clock, which may be set back: the order of runs has to be their own.
+    # Ids hold the time, and a clock may be set back: runs need an order of their own.
     (
         "ALTER TABLE runs ADD COLUMN place TEXT NOT NULL DEFAULT ''",
         "UPDATE runs SET place = id",
         "CREATE INDEX runs_by_place ON runs (place)",
     ),
-    # What a gate has looked at already: a further look has less of the doubt. It outlives the run.
+    # The looks of gates, which share the doubt. They outlive their run.
     (
         """CREATE TABLE looks (
             no {number} PRIMARY KEY,
@@ -153,7 +153,7 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
         "CREATE INDEX looks_by_question ON looks (question)",
     ),
 )
-"""The statements that lead from each version to the next; names in braces are the database's own words."""
+"""The statements that lead from each version to the next; names in braces are the types and words of a database."""
 
 VERSION: Final = len(MIGRATIONS)
 """The version of the tables that this release reads and writes."""

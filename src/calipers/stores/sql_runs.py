@@ -1,8 +1,8 @@
 """The runs of a store in SQL: beginning, resuming, ending, finding and deleting them; and their evaluators.
 
-An evaluator that changed while its run was interrupted has results in the store that must not stand in one column with
-those of its successor. It keeps its place, which its cells name, and is marked as superseded; `SqlStore` leaves its
-cells out of all that it reads of the run. If the evaluator comes back, they count again.
+The results of an evaluator that changed while its run was interrupted must not mix with those of its successor. It keeps its
+place, which its cells name, and is marked as superseded; `SqlStore` leaves its cells out. If the evaluator comes back, they
+count again.
 """
 
 from abc import abstractmethod
@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, get_args
 import msgspec
 from typing_extensions import override
 
+from calipers.data.argument_checks import check_choice, check_whole_number
 from calipers.data.jsonable import plain
-from calipers.errors import InvalidOptionError, StoreDamagedError, StoreError
+from calipers.errors import StoreDamagedError, StoreError
 from calipers.report.report import Report
 
 from .redaction import redacted_ending, redacted_evaluator, redacted_metadata, redacted_parameters
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 _RUN = "no, status, ended_at, owner, heartbeat, generation, attempts, failures, info, ending, counted"
 
 _BEYOND = "."
-"""Stands in a place between the id that it follows, and its number among those that do."""
+"""Separates the id that a place follows from its number."""
 _DIGITS = 9
 """Digits of that number."""
 
@@ -63,7 +64,7 @@ class SqlRuns(Store):
         """A session in a transaction, which is committed when the block is left and rolled back if it raises."""
 
     def _counting_looks(self) -> AbstractContextManager[Session]:
-        """The same, while no one else notes a look. Where one writer at a time writes, that is any such session."""
+        """A session for writing while no other process notes a look; by default, only one writes at a time anyway."""
         return self._writing()
 
     @override
@@ -81,7 +82,7 @@ class SqlRuns(Store):
             heartbeat=timestamp(),
             parameters=redacted_parameters(plain(run.parameters), self.redact),
             metadata=redacted_metadata(plain(run.metadata), self.redact),
-            evaluators=tuple(self._told(evaluator) for evaluator in run.evaluators),
+            evaluators=tuple(self._as_written(evaluator) for evaluator in run.evaluators),
             ended_at=None,
             ending=None,
             totals=None,
@@ -120,11 +121,11 @@ class SqlRuns(Store):
         alone: bool = False,
         generation: int | None = None,
     ) -> list[int]:
-        told = [self._told(evaluator) for evaluator in evaluators]
+        written = [self._as_written(evaluator) for evaluator in evaluators]
         with self._writing() as db:
-            # An update that changes nothing locks the run: others who add evaluators wait.
+            # An update that changes nothing locks the run against other writers.
             number = update_run(db, run, generation, "heartbeat = heartbeat")
-            places, changed = place_evaluators(db, number, told, instead=instead, alone=alone)
+            places, changed = place_evaluators(db, number, written, instead=instead, alone=alone)
             if changed:
                 run_changed(db, run)
         return places
@@ -151,7 +152,7 @@ class SqlRuns(Store):
         with self._writing() as db:
             supersede(db, run_changed(db, run, generation), places)
 
-    def _told(self, evaluator: StoredEvaluator) -> StoredEvaluator:
+    def _as_written(self, evaluator: StoredEvaluator) -> StoredEvaluator:
         """An evaluator as it is written."""
         return redacted_evaluator(_plain_evaluator(evaluator), self.redact)
 
@@ -216,10 +217,8 @@ class SqlRuns(Store):
         status: State | None = None,
         limit: int | None = None,
     ) -> list[RunInfo]:
-        if status is not None and status not in get_args(State):
-            raise InvalidOptionError(f"status must be one of {', '.join(get_args(State))}, got {status!r}")
-        if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 0):
-            raise InvalidOptionError(f"limit must be a whole number of runs, got {limit!r}")
+        check_choice("status", status, get_args(State), or_none=True)
+        check_whole_number("limit", limit, at_least=0, or_none=True)
         if status == "abandoned":
             marked = self.runs(name=name, dataset_name=dataset_name, status="running")
             return [info for info in marked if info.is_abandoned()][:limit]
@@ -235,7 +234,7 @@ class SqlRuns(Store):
     def run(self, which: str) -> RunInfo:
         if not isinstance(which, str):
             raise StoreError(
-                f"a run is named by its id, the beginning of its id, its name or 'latest', got {which!r}"
+                f"a run is named by its id, the beginning of its id, its name, or 'latest', got {which!r}"
             )
         wanted = safe_text(which)
         with self._reading() as db:
@@ -247,7 +246,7 @@ class SqlRuns(Store):
             if not found and which:
                 found = self._infos(db, "WHERE name = ? ORDER BY place DESC LIMIT 1", (wanted,))
             if not found and which:
-                # Ids have no signs that LIKE takes for more than themselves; what was asked for may have.
+                # Not LIKE: what was asked for may have its wildcards.
                 found = self._infos(
                     db, "WHERE substr(id, 1, ?) = ? ORDER BY place DESC LIMIT 6", (len(which), wanted)
                 )
@@ -315,7 +314,7 @@ class SqlRuns(Store):
 
 
 def run_number(db: Session, run: str) -> int:
-    """The number by which rows name a run."""
+    """The number of a run in the tables."""
     rows = db.run("SELECT no FROM runs WHERE id = ?", (safe_text(run),))
     if not rows:
         raise unknown(run)
@@ -323,7 +322,7 @@ def run_number(db: Session, run: str) -> int:
 
 
 def _newest(db: Session, run: str) -> str:
-    """The place of a run that begins now, after all others: its id or, where the clock was set back, a place beyond theirs."""
+    """The place of a new run, after all others: its id or, if the clock was set back, a place beyond theirs."""
     last = db.run("SELECT MAX(place) FROM runs")[0][0]
     if last is None or run > last:
         return run
@@ -334,12 +333,12 @@ def _newest(db: Session, run: str) -> str:
 
 
 def run_changed(db: Session, run: str, generation: int | None = None) -> int:
-    """Note that what was counted of a run does not hold any more, and return its number."""
+    """Drop the counts of a run, and return its number."""
     return update_run(db, run, generation, "changes = changes + 1, counted = NULL")
 
 
 def update_run(db: Session, run: str, generation: int | None, what: str, values: Sequence[Any] = ()) -> int:
-    """Write what is said of a run, for the owner of that generation, and return its number."""
+    """Update the row of a run, if it is still of the generation, and return its number."""
     where, wanted = of_generation(run, generation)
     rows = db.run(f"UPDATE runs SET {what} WHERE {where} RETURNING no", [*values, *wanted])  # noqa: S608 - our own words
     if not rows:
@@ -348,18 +347,18 @@ def update_run(db: Session, run: str, generation: int | None, what: str, values:
 
 
 def of_generation(run: str, generation: int | None) -> tuple[str, list[Any]]:
-    """What finds a run, if it is still of that generation; `None`: whatever it is of."""
+    """The condition that finds a run of that generation; `None`: of any."""
     wanted = safe_text(run)
     return ("id = ?", [wanted]) if generation is None else ("id = ? AND generation = ?", [wanted, generation])
 
 
 def not_written(db: Session, run: str) -> StoreError:
-    """Why nothing could be written of a run."""
+    """The error of a run that was not there, or not ours any more."""
     if not db.run("SELECT no FROM runs WHERE id = ?", (safe_text(run),)):
         return unknown(run)
     return StoreError(
-        f"run {run!r} was taken over by another process, which goes on with it; nothing of what this one has not stored "
-        "yet is added to it"
+        f"run {run!r} was taken over by another process, which goes on with it; what this one has not stored yet is not "
+        "added to it"
     )
 
 
@@ -379,7 +378,7 @@ def _plain_evaluator(evaluator: StoredEvaluator) -> StoredEvaluator:
 
 
 def _counted(text: str | None) -> Counted | None:
-    """What was counted of a run; `None` if it was not, or cannot be read: it is counted again then."""
+    """The counts of a run; `None` if there are none, or they cannot be read."""
     try:
         return None if text is None else msgspec.json.decode(text, type=Counted)
     except ValueError:
@@ -390,7 +389,7 @@ def _run_info(row: Sequence[Any], evaluators: Sequence[tuple[int, str]]) -> RunI
     _, status, ended_at, owner, heartbeat, generation, attempts, failures, info, ending, counted = row
     found = msgspec.json.decode(info, type=RunInfo)
     if [place for place, _ in evaluators] != list(range(len(evaluators))):
-        # Cells name their evaluators by place: after a gap, each would be taken for another one's.
+        # Cells name evaluators by place, so a gap would shift all that follow.
         raise ValueError("an evaluator is missing")
     kept = _counted(counted)
     return msgspec.structs.replace(
@@ -412,14 +411,14 @@ def _run_info(row: Sequence[Any], evaluators: Sequence[tuple[int, str]]) -> RunI
 
 
 def insert_evaluators(db: Session, number: int, first: int, evaluators: Sequence[StoredEvaluator]) -> None:
-    """Write evaluators that are new in their run, in neighbouring places."""
+    """Write new evaluators of a run, in neighbouring places."""
     db.insert(
         "evaluators",
         {
             "run": [number] * len(evaluators),
             "place": range(first, first + len(evaluators)),
             "identity": [evaluator.identity for evaluator in evaluators],
-            "body": [_body(evaluator) for evaluator in evaluators],
+            "body": [to_json(evaluator) for evaluator in evaluators],
         },
     )
 
@@ -427,15 +426,7 @@ def insert_evaluators(db: Session, number: int, first: int, evaluators: Sequence
 def place_evaluators(
     db: Session, number: int, evaluators: Sequence[StoredEvaluator], *, instead: bool, alone: bool
 ) -> tuple[list[int], bool]:
-    """Find or make the places of evaluators; returns them, and whether anything was written.
-
-    Args:
-        db: in a transaction that holds the run.
-        number: of the run.
-        evaluators: as they are to be written.
-        instead: see `Store.add_evaluators`.
-        alone: see `Store.add_evaluators`.
-    """
+    """Find or make the places of evaluators, and say whether anything was written; see `Store.add_evaluators`."""
     last = db.run("SELECT MAX(place) FROM evaluators WHERE run = ?", (number,))[0][0]
     first = 0 if last is None else int(last) + 1
     changed = instead and _supersede(db, number, evaluators)
@@ -443,7 +434,7 @@ def place_evaluators(
     known: dict[str, int] = {}
     new: list[StoredEvaluator] = []
     for evaluator in evaluators:
-        body = _body(evaluator)
+        body = to_json(evaluator)
         if body in known:
             continue
         place = _place(db, number, evaluator)
@@ -463,12 +454,12 @@ def place_evaluators(
             new.append(evaluator)
         known[body] = place
     insert_evaluators(db, number, first, new)
-    return [known[_body(evaluator)] for evaluator in evaluators], changed or bool(new)
+    return [known[to_json(evaluator)] for evaluator in evaluators], changed or bool(new)
 
 
 def superseded_places(db: Session, number: int) -> frozenset[int]:
-    """The places of the evaluators whose cells count no more."""
-    # The text may stand elsewhere in the body, too; those are few.
+    """The places of superseded evaluators."""
+    # The text may also stand elsewhere in a body, so the few that match are read.
     sql = "SELECT place, body FROM evaluators WHERE run = ? AND body LIKE ?"
     rows = db.run(sql, (number, '%"superseded":true%'))
     return frozenset(
@@ -477,7 +468,7 @@ def superseded_places(db: Session, number: int) -> frozenset[int]:
 
 
 def supersede(db: Session, number: int, places: Iterable[int]) -> None:
-    """Mark the evaluators in some places."""
+    """Mark the evaluators in some places as superseded."""
     wanted = set(places)
     for place, one in _stored(db, number):
         if place in wanted:
@@ -485,13 +476,13 @@ def supersede(db: Session, number: int, places: Iterable[int]) -> None:
 
 
 def _supersede(db: Session, number: int, evaluators: Sequence[StoredEvaluator]) -> bool:
-    """Mark the shared evaluators that have the names of these, and are not certainly the same."""
+    """Supersede the shared evaluators with the names of these, unless they are certainly the same."""
     wanted = {evaluator.name: evaluator for evaluator in evaluators}
     marked = False
     for place, one in _stored(db, number):
         successor = wanted.get(one.name) if one.shared else None
         if successor is not None and one.added and one.identity == successor.identity is not None:
-            _write(db, number, place, successor)  # from now on, it is one of the run's own
+            _write(db, number, place, successor)  # it is one of the run's own now
             marked = True
         elif successor is not None and (one.identity is None or one.identity != successor.identity):
             _write(db, number, place, msgspec.structs.replace(one, superseded=True))
@@ -502,25 +493,18 @@ def _supersede(db: Session, number: int, evaluators: Sequence[StoredEvaluator]) 
 def _stored(db: Session, number: int) -> list[tuple[int, StoredEvaluator]]:
     """The evaluators of a run that are not superseded, with their places."""
     rows = db.run("SELECT place, body FROM evaluators WHERE run = ?", (number,))
-    found = [(int(place), msgspec.json.decode(body, type=StoredEvaluator)) for place, body in rows]
+    found = ((int(place), msgspec.json.decode(body, type=StoredEvaluator)) for place, body in rows)
     return [(place, one) for place, one in found if not one.superseded]
 
 
 def _write(db: Session, number: int, place: int, evaluator: StoredEvaluator) -> None:
-    db.run("UPDATE evaluators SET body = ? WHERE run = ? AND place = ?", (_body(evaluator), number, place))
+    db.run("UPDATE evaluators SET body = ? WHERE run = ? AND place = ?", (to_json(evaluator), number, place))
 
 
 def _place(db: Session, number: int, evaluator: StoredEvaluator) -> int | None:
     """The place that an evaluator has in a run; `None` if it is not there."""
     # No MIN(place): SQLite would go through all places in their order, rather than use the index.
     sql = "SELECT place FROM evaluators WHERE run = ? AND body = ? AND identity"
-    body = _body(evaluator)
-    if evaluator.identity is None:
-        rows = db.run(f"{sql} IS NULL", (number, body))
-    else:
-        rows = db.run(f"{sql} = ?", (number, body, evaluator.identity))
+    known = [] if evaluator.identity is None else [evaluator.identity]
+    rows = db.run(f"{sql} {'= ?' if known else 'IS NULL'}", [number, to_json(evaluator), *known])
     return min((int(place) for (place,) in rows), default=None)
-
-
-def _body(evaluator: StoredEvaluator) -> str:
-    return msgspec.json.encode(evaluator).decode()

@@ -1,7 +1,7 @@
-"""The attempts of a store in SQL: writing them by batches, and reading them as a stream.
+"""The attempts of a store in SQL: written in batches, and read as a stream.
 
-Reading goes page by page, each page a statement of its own that starts after the last key of the one before: nothing
-holds a transaction open while its caller thinks, and what is written meanwhile is seen or not, but never half.
+Reading goes page by page, each page a statement of its own that starts after the last key of the one before. So no
+transaction stays open between pages, and a batch that is written meanwhile is seen whole or not at all.
 """
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
@@ -27,8 +27,7 @@ _PAGE = 500
 _MOST_TEXT = 4_000_000
 """Characters of large values that are read at once."""
 
-# The columns are the fields of the records, but for the run, of which a table has the number instead. The cells in the row
-# of an attempt are read apart from it, and the name of a cell's case is that of its attempt.
+# The columns are the fields of the records, except for `cells` and `run` of an attempt, and `run` and `case_name` of a cell.
 _ATTEMPT_FIELDS = StoredAttempt.__struct_fields__[:-2]
 _CELL_FIELDS = StoredCell.__struct_fields__[:-2]
 _ATTEMPT = ", ".join(_ATTEMPT_FIELDS)
@@ -56,7 +55,7 @@ class SqlStore(SqlRuns):
             cells = [redacted_cell(cell, self.redact) for cell in cells]
         positions = [attempt.position for attempt in attempts]
         if positions and min(positions) < 0:
-            raise StoreError("an attempt's position is its place in the run, from 0, and cannot be negative")
+            raise StoreError(f"the position of an attempt counts from 0, got {min(positions)}")
         # The last of several in one place wins.
         attempts = _last(attempts, positions)
         inside, others = split_cells(attempts, cells)
@@ -119,7 +118,7 @@ class SqlStore(SqlRuns):
     def _pages(
         self, run: str, *, after: int, name: str | None = None, failed: bool | None = None, parts: bool = True
     ) -> Iterator[list[Row]]:
-        """The rows of attempts, each with what stands in it of its cells at the end."""
+        """The rows of attempts, each with the cells in it at the end."""
         with self._reading() as db:
             values: list[Any] = [run_number(db, run)]
         where = "run = ?"
@@ -177,7 +176,7 @@ class SqlStore(SqlRuns):
     def _with_cells(
         self, rows: Sequence[Row], others: Sequence[Row], run: str, without: frozenset[int]
     ) -> Iterator[tuple[StoredAttempt, list[StoredCell]]]:
-        """Attempts with the cells in their rows and those that have rows of their own, but for some evaluators."""
+        """Attempts with the cells in their rows and those in rows of their own, without some evaluators."""
         outside: dict[int, list[StoredCell]] = {}
         for row in others:
             outside.setdefault(row[0], []).append(_cell(row, run))
@@ -187,7 +186,7 @@ class SqlStore(SqlRuns):
             cells = read_cells(row[-1], position, run)
             if position in outside:
                 own = outside[position]
-                # One attempt at a time: what evaluators say of one may be as long as it likes.
+                # One attempt at a time, since cells may be large.
                 cells.update(
                     {cell.evaluator: cell for cell in (self._restored_cells(own) if any_large else own)}
                 )
@@ -234,7 +233,7 @@ class SqlStore(SqlRuns):
 
     @override
     def done(self, run: str) -> list[range]:
-        # Positions minus their rank are equal within a row of neighbours.
+        # Position minus rank is the same for all neighbours in a range.
         sql = (
             "SELECT MIN(position), MAX(position) FROM (SELECT position, "
             "position - ROW_NUMBER() OVER (ORDER BY position) AS row FROM attempts WHERE run = ?) AS places "
@@ -260,7 +259,7 @@ class SqlStore(SqlRuns):
 
 
 def _last(items: Sequence[_T], keys: Sequence[Hashable]) -> Sequence[_T]:
-    """The items without those that a later one of the same key replaces."""
+    """The last item of each key."""
     return items if len(set(keys)) == len(keys) else list(dict(zip(keys, items, strict=True)).values())
 
 
@@ -276,7 +275,7 @@ def _count_in(
     positions: Sequence[int],
     cells: Sequence[StoredCell],
 ) -> tuple[int, bool]:
-    """Add a batch to what the run counts; returns the number of the run, and whether it has attempts thereabouts.
+    """Add a batch to the counts of the run; returns the number of the run, and whether it has attempts in the range.
 
     One statement for all of it: a thread that writes beside a busy run waits for the interpreter after each.
     """
@@ -296,7 +295,7 @@ def _count_in(
     if not rows:
         raise not_written(db, run)
     ((number, known, any_there),) = rows
-    # Nobody would ever find cells of evaluators that are not there.
+    # Cells of evaluators that are not there would never be found.
     strange = sorted({cell.evaluator for cell in cells if not 0 <= cell.evaluator < known})
     if strange:
         raise StoreError(f"run {run!r} has {known} evaluators, and none in the places {strange[:5]}")
@@ -304,7 +303,7 @@ def _count_in(
 
 
 def _count_out(db: Session, number: int, removed: Mapping[int, bool]) -> None:
-    """Take attempts that were removed out of what the run counts."""
+    """Take removed attempts out of the counts of the run."""
     if removed:
         db.run(
             "UPDATE runs SET attempts = attempts - ?, failures = failures - ? WHERE no = ?",
@@ -313,7 +312,7 @@ def _count_out(db: Session, number: int, removed: Mapping[int, bool]) -> None:
 
 
 def _remove(db: Session, number: int, positions: Sequence[int]) -> dict[int, bool]:
-    """Remove attempts with their cells, and return whether each of those that were there had failed."""
+    """Remove attempts with their cells, and return whether each that was there had failed."""
     if not positions:
         return {}
     sql = "SELECT position, failed FROM attempts WHERE run = ? AND position"
@@ -334,13 +333,13 @@ def _remove(db: Session, number: int, positions: Sequence[int]) -> dict[int, boo
 def _replace_cells(
     db: Session, number: int, run: str, attempts: Sequence[StoredAttempt], cells: Sequence[StoredCell]
 ) -> None:
-    """Make room for cells of attempts that are stored already, and refuse those of attempts that are not."""
+    """Remove the cells that new ones replace, and refuse cells of attempts that are not stored."""
     later = {cell.position for cell in cells} - {attempt.position for attempt in attempts}
     sql = "SELECT position FROM attempts WHERE run = ? AND position IN"
     lacking = sorted(later - {row[0] for row in select_in(db, sql, (number,), later)})
     if lacking:
         raise StoreError(
-            f"run {run!r} has no attempts at the positions {lacking[:5]} to which cells were given"
+            f"run {run!r} has no attempts at the positions {lacking[:5]}, for which there are cells"
         )
     again: dict[int, list[int]] = {}
     for cell in cells if later else ():

@@ -1,11 +1,10 @@
 """A store in one SQLite file: the embedded default, and the store in memory for tests.
 
-The file is in WAL mode: any number of processes read while one writes, and writers wait for each other. A process that
-is killed loses nothing that was appended. `synchronous=NORMAL`: when the power fails, the last appends may be missing,
-but the file is whole.
+The file is in WAL mode: any number of processes read while one writes, and writers wait for each other. A killed process
+loses nothing that was appended. With `synchronous=NORMAL`, a power failure may cost the last appends, but the file is whole.
 
-Rows are inserted many by one statement. Python's `sqlite3` gives up the interpreter's lock around every statement, and a
-thread that has to win it back a million times from a busy run would be slower by orders of magnitude.
+One statement inserts many rows. Python's `sqlite3` gives up the interpreter's lock around every statement, and a thread that
+has to win it back a million times from a busy run would be slower by orders of magnitude.
 """
 
 import contextlib
@@ -33,15 +32,15 @@ APPLICATION_ID: Final = 0x43414C49
 BUSY_SECONDS: Final = 30.0
 """How long a writer waits for another one."""
 FORK_SECONDS: Final = 10.0
-"""How long a fork waits for a transaction to end; a child cannot use a store in which one had not."""
+"""How long a fork waits for a transaction to end; a child cannot use a store in the middle of one."""
 _WORDS: Final = {"number": "INTEGER", "bytes": "BLOB", "clustered": "WITHOUT ROWID"}
 _FEWEST_ROWS: Final = 16
-"""Rows for which it pays to see what is the same in all of them."""
+"""Rows from which on it pays to look for columns with one value."""
 _SIZES: Final = (1024, 128, 16, 4, 1)
-"""How many rows one statement has: few sizes, since preparing one of a new size costs as much as its rows. Larger ones
-take megabytes to prepare, and more of the processor than they spare in waiting for the interpreter's lock."""
+"""Rows of one statement: few sizes, since preparing a new one costs as much as its rows, and none larger, since those take
+megabytes to prepare, and more time than they save."""
 _MOST_VALUES: Final = 32_766
-"""Values that SQLite takes in one statement."""
+"""The most values that SQLite takes in one statement."""
 _PASSING: Final = (
     "SQLITE_FULL",
     "SQLITE_BUSY",
@@ -62,21 +61,21 @@ class SqliteStore(SqlStore):
         """Open the file, or make it.
 
         Args:
-            path: of the file; folders that are missing are made.
+            path: of the file; missing folders are made.
             redact: hooks that take out what must not be written; see `calipers.stores.hide_keys`.
-            read_only: open a file that exists, and write nothing.
+            read_only: open an existing file, and write nothing.
         """
         self.path = Path(path)
         super().__init__(f"sqlite:///{quote(name_of_file(self.path))}{'?mode=ro' * read_only}", redact)
         self.read_only = read_only
         _check_place(self.path, read_only=read_only)
-        # Both connections may be used from any thread, by one at a time.
+        # Any thread may use a connection, one at a time.
         self._write_lock = threading.RLock()
         self._read_lock = threading.RLock()
         self._state: _State = "open"
         self._opening = threading.Lock()
         self._readers = 0
-        """How many blocks read at this moment; more than one only if they are nested in one thread."""
+        """How many blocks read now; more than one only if nested in one thread."""
         self._is_held = False
         """Whether a fork holds both locks."""
         with _explained(self.url):
@@ -98,7 +97,7 @@ class SqliteStore(SqlStore):
         try:
             return _connected(self.path, "mode=ro")
         except sqlite3.OperationalError as error:
-            # Readers, too, write a file beside the store. Where they may not and nothing is being written, they can do without.
+            # Readers write a file beside the store, too. If they may not, they can do without unless something is being written.
             if not error.sqlite_errorname.startswith(("SQLITE_CANTOPEN", "SQLITE_READONLY")):
                 raise
             if Path(f"{self.path}-wal").exists():
@@ -157,12 +156,12 @@ class SqliteStore(SqlStore):
             if self._state != "lost":
                 self._reader.close()
                 self._writer.close()
-                self._state = "open"  # with connections that say that they are closed
+                self._state = "open"  # its closed connections raise
 
     # ------------------------------------------------------------------ forks
 
     def before_fork(self) -> None:
-        """Close the connections, unless they are in the middle of something that takes long."""
+        """Close the connections, unless they are in long use."""
         if not self._write_lock.acquire(timeout=FORK_SECONDS):
             return
         if not self._read_lock.acquire(timeout=FORK_SECONDS):
@@ -177,7 +176,7 @@ class SqliteStore(SqlStore):
             self._let_go()
 
     def _is_in_use(self) -> bool:
-        """Whether the thread that forks is in the middle of something itself."""
+        """Whether the forking thread itself uses the store."""
         return self._state == "open" and (self._readers > 0 or self._writer.in_transaction)
 
     def _let_go(self) -> None:
@@ -193,7 +192,7 @@ class SqliteStore(SqlStore):
             self._opening = threading.Lock()
             self._readers = 0
             if not held:
-                # SQLite allows neither to use them here nor to close them.
+                # SQLite forbids using or closing them here.
                 keep_for_ever((self._writer, self._reader))
                 self._state = "lost"
         elif held:
@@ -214,7 +213,7 @@ class SqliteStore(SqlStore):
 
 
 class MemoryStore(SqliteStore):
-    """Runs in memory, gone when it is closed: for tests, and for runs that are to be judged again at once."""
+    """Runs in memory, gone when the store is closed: for tests, and for runs that are scored again at once."""
 
     def __init__(self, *, redact: Sequence[Redact] = ()) -> None:
         SqlStore.__init__(self, "memory:", redact)
@@ -254,8 +253,7 @@ class _SqliteSession:
         row = marks(len(columns))
         count = min(map(len, columns.values()))
         if count >= _FEWEST_ROWS:
-            # A column that says the same of all rows (nothing, the run, no failure) is written once: most of what a row costs
-            # is the number of its values.
+            # A column with one value for all rows is written into the statement: a row costs by the number of its values.
             said = {name: _literal(values) for name, values in columns.items()}
             different = {name: values for name, values in columns.items() if said[name] is None}
             row = f"({', '.join(text or '?' for text in said.values())})"
@@ -275,7 +273,7 @@ class _SqliteSession:
 
 
 def _literal(values: Sequence[Any]) -> str | None:
-    """What a column says of all rows, as SQL, if it is nothing or a number."""
+    """The one value of a column as SQL, if it is NULL or an integer."""
     first = values[0]
     if (first is not None and not isinstance(first, int)) or values.count(first) < len(values):
         return None
@@ -306,19 +304,17 @@ def _tuned(connection: sqlite3.Connection) -> sqlite3.Connection:
 
 
 def name_of_file(path: Path) -> bytes:
-    """The path as the file system has it.
+    """The path as bytes.
 
     Raises:
-        StoreError: no file can have this name. SQLite would take what is before a NUL for the name.
+        StoreError: no file can have this name. SQLite would cut it at a NUL.
     """
     try:
         name = os.fsencode(path)
     except UnicodeEncodeError:
         name = b"\0"
     if b"\0" in name:
-        raise StoreError(
-            f"{os.fspath(path)!r} is not the path of a file: it has characters that no file name has"
-        )
+        raise StoreError(f"{os.fspath(path)!r} is not a valid path: it has characters that no file name has")
     return name
 
 
@@ -329,11 +325,9 @@ def _check_place(path: Path, *, read_only: bool) -> None:
             f"{os.fspath(path)!r} is a folder: name a file in it, such as {os.fspath(path / 'runs.db')!r}"
         )
     if path.exists() and not path.is_file():  # to open a pipe is to wait for a writer
-        raise StoreError(
-            f"{os.fspath(path)!r} is no regular file, but a pipe, a socket or a device: name another file"
-        )
+        raise StoreError(f"{os.fspath(path)!r} is a pipe, a socket or a device: name a regular file")
     if read_only and not path.exists():
-        raise StoreMissingError(f"there is no store {os.fspath(path)!r} to read")
+        raise StoreMissingError(f"there is no store {os.fspath(path)!r}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.exists():
@@ -341,7 +335,7 @@ def _check_place(path: Path, *, read_only: bool) -> None:
                 head = file.read(16)
             if head and head != b"SQLite format 3\0":
                 raise StoreError(
-                    f"{os.fspath(path)!r} is no store: it is a file of another kind. Name another file"
+                    f"{os.fspath(path)!r} is not a store, but a file of another kind: name another file"
                 )
             if not read_only and not _may_write(path):
                 raise StoreError(
@@ -350,7 +344,7 @@ def _check_place(path: Path, *, read_only: bool) -> None:
                 )
         if not read_only and not _may_write(path.parent):
             raise StoreError(
-                f"the store {os.fspath(path)!r} cannot be written: there is no permission to write in its folder "
+                f"the store {os.fspath(path)!r} cannot be written: no permission to write in its folder "
                 f"{os.fspath(path.parent)!r}. Make the folder writable, or name another place"
             )
     except OSError as error:
@@ -360,10 +354,10 @@ def _check_place(path: Path, *, read_only: bool) -> None:
 
 
 def _prepare(connection: sqlite3.Connection, url: str, *, read_only: bool) -> None:
-    """Make sure that the tables are ours and of today."""
+    """Bring the tables up to date, or make them."""
     if sqlite3.sqlite_version_info < (3, 35):
         raise StoreError(f"stores need SQLite 3.35 or later, and this Python has {sqlite3.sqlite_version}")
-    # In a transaction, so that a file that another process is just making is seen before or after, and not between.
+    # In a transaction, so that a file that another process is making is never seen half made.
     connection.execute("BEGIN")
     try:
         version = _version(connection, url)
@@ -374,7 +368,7 @@ def _prepare(connection: sqlite3.Connection, url: str, *, read_only: bool) -> No
             raise StoreError(
                 f"the store {url!r} is of an older version: open it for writing once to bring it up to date"
             )
-        # Only a new file takes it. Attempts are rows of a few hundred bytes: larger pages are split less often.
+        # It has an effect on a new file only. Larger pages are split less often.
         connection.execute("PRAGMA page_size = 8192")
         _use_wal(connection)
         connection.execute("BEGIN IMMEDIATE")
@@ -419,7 +413,7 @@ def _version(connection: sqlite3.Connection, url: str) -> int:
         (tables,) = connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
         if tables or application or version:
             raise StoreError(
-                f"{url!r} is a database of another program, and nothing was changed in it: name another file"
+                f"{url!r} is a database of another program; it was not changed. Name another file"
             )
         return 0
     if version > VERSION:

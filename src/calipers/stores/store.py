@@ -1,8 +1,8 @@
 """Where runs are kept: the contract of every store.
 
-A store takes what a run finishes, batch by batch, and gives it back whole: as records, as cells, as a report. `append`
-is one transaction: what it was given is stored whole or not at all. An attempt that is appended twice is stored once;
-the later one replaces the earlier together with its cells.
+A store takes attempts batch by batch, and gives them back as records, as cells, or as a report. `append` is one
+transaction: a batch is stored whole or not at all. An attempt that is appended twice is stored once; the later one replaces
+the earlier one with its cells.
 
 Every method may be called from any thread.
 """
@@ -13,12 +13,12 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from time import monotonic
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar
 
+from calipers.data.argument_checks import check_choice
 from calipers.data.record import name_results
 from calipers.data.result_names import Names
-from calipers.errors import InvalidOptionError, StoreError, StoreUnavailableError
+from calipers.errors import StoreError, StoreUnavailableError
 from calipers.report.report import Report
 from calipers.report.summary import Totals
 
@@ -43,22 +43,22 @@ if TYPE_CHECKING:
     from calipers.gate.looks import Look
 
 Redact: TypeAlias = Callable[[Any], Any]
-"""Takes plain data and returns what of it may be written."""
+"""Takes plain data and returns what may be written of it."""
 
 _BATCH = 1000
 """Attempts of a whole report that are written at once."""
 
 
 class NameTakenError(StoreError):
-    """An evaluator was to be added to a run under a name that another one has."""
+    """An evaluator cannot be added to a run, since another one has its name."""
 
 
 class Store(ABC):
     """Keeps runs. `open_store(url)` makes one.
 
-    A writer of a run may say for which `generation` of it (`RunInfo.generation`, as `begin_run` and `resume_run` gave
-    it). If the run was resumed elsewhere since, nothing is written, and a StoreError says so: an owner that was
-    silent for too long must not write on beside its successor.
+    A writer may pass the `generation` of its run, which `begin_run` and `resume_run` return. If the run was resumed elsewhere
+    since, nothing is written, and a StoreError says so: an owner that was silent for too long must not write beside its
+    successor.
     """
 
     url: str
@@ -68,9 +68,9 @@ class Store(ABC):
 
     @abstractmethod
     def begin_run(self, run: RunInfo) -> RunInfo:
-        """Store a run without attempts, and return it with what was filled in: id, time, environment, owner.
+        """Store a run without attempts, and return it with id, time, environment and owner filled in.
 
-        A run that has an id was made elsewhere: it keeps the id, and nothing of this machine is told of it.
+        A run that has an id was made elsewhere: it keeps the id, and gets nothing of this machine.
 
         Raises:
             StoreError: there is a run of that id.
@@ -86,18 +86,18 @@ class Store(ABC):
         alone: bool = False,
         generation: int | None = None,
     ) -> list[int]:
-        """Add evaluators to those of a run, and return their places. One that is there already keeps its place.
+        """Add evaluators to a run, and return their places. One that is there already keeps its place.
 
         Args:
             run: its id.
-            evaluators: to be added.
-            instead: they take the place of the shared ones that have their names and are others, or cannot be known to be
-                the same. Those are superseded: the store gives none of their cells any more.
+            evaluators: to add.
+            instead: they supersede shared evaluators of their names, unless these are certainly the same. The store gives no
+                cells of superseded evaluators.
             alone: refuse names that other evaluators of the run have.
-            generation: of the run, for which they are added; default: whichever it is of.
+            generation: of the run; default: any.
 
         Raises:
-            NameTakenError: with `alone`, one that is not there has the name of another one. Nothing was added.
+            NameTakenError: with `alone`, another evaluator has the name. Nothing was added.
         """
 
     @abstractmethod
@@ -113,16 +113,16 @@ class Store(ABC):
         *,
         generation: int | None = None,
     ) -> None:
-        """Store finished attempts and cells, all or nothing, and beat the run's heart.
+        """Store finished attempts and cells, all or nothing, and renew the heartbeat of the run.
 
         Raises:
-            StoreUnavailableError: it could not be written now and may be later (a full disk, a lost server).
+            StoreUnavailableError: it cannot be written now, but may be later (a full disk, a lost server).
             StoreError: it cannot be written at all, or the run was taken over.
         """
 
     @abstractmethod
     def remove_attempts(self, run: str, positions: Iterable[int], *, generation: int | None = None) -> None:
-        """Remove attempts of a run with their cells, all or nothing; positions without one are left alone."""
+        """Remove attempts of a run with their cells, all or nothing; positions without one are ignored."""
 
     @abstractmethod
     def beat(self, run: str, *, generation: int | None = None) -> None:
@@ -130,12 +130,10 @@ class Store(ABC):
 
     @abstractmethod
     def resume_run(self, run: str) -> RunInfo:
-        """Make this process the owner of a run that is not running, or abandoned, and mark it as running.
-
-        It is of the next generation then.
+        """Make this process the owner of a run that is over or abandoned, and mark it as running, in the next generation.
 
         Raises:
-            StoreError: another process is at it, or another thread of this one.
+            StoreError: another process runs it, or another thread of this one.
         """
 
     @abstractmethod
@@ -150,21 +148,16 @@ class Store(ABC):
     ) -> RunInfo:
         """Mark a run as over, and keep what its report says besides its attempts.
 
-        Args:
-            run: its id.
-            status: what became of it.
-            report: what it came to.
-            ended_at: when, as ISO 8601 in UTC; default: now.
-            generation: of the run, of which this is the end; default: whichever it is of.
+        `ended_at` is ISO 8601 in UTC; default: now.
         """
 
     @abstractmethod
     def delete_run(self, run: str) -> None:
-        """Remove a run and all it holds. What other runs share with it stays."""
+        """Remove a run. What other runs share with it stays."""
 
     @abstractmethod
     def prune(self) -> int:
-        """Give up what no run uses any more, and the space it took; returns how many blobs were removed."""
+        """Remove what no run uses any more, free its space, and return how many blobs were removed."""
 
     @abstractmethod
     def add_look(self, question: str, look: "Look", *, after: int) -> bool:
@@ -172,11 +165,11 @@ class Store(ABC):
 
         Args:
             question: what the look was at (`calipers.gate.looks`).
-            look: what came of it.
-            after: how many looks at the question there were when this one got its number.
+            look: to note.
+            after: how many looks at the question there were before.
 
         Returns:
-            Whether it is noted. It is not if another look was noted meanwhile, which may have the same number.
+            False if another look was noted meanwhile: then this one is not.
         """
 
     # ------------------------------------------------------------------ reading
@@ -196,17 +189,11 @@ class Store(ABC):
     ) -> list[RunInfo]:
         """The runs, newest first: in the order in which the store began them, whatever the clock said.
 
-        A run that was made elsewhere stands where its id puts it, so that an old one is not the newest.
-
-        Args:
-            name: only those of this name.
-            dataset_name: only those of this dataset.
-            status: only those of which this became; "running" are all that are marked so, and "abandoned" those of
-                them that no process runs any more.
-            limit: so many at most.
+        A run that was made elsewhere stands where its id puts it. The status "running" includes abandoned runs, and
+        "abandoned" finds only those.
 
         Raises:
-            InvalidOptionError: there is no such status or limit.
+            InvalidOptionError: `status` or `limit` is not valid.
         """
 
     @abstractmethod
@@ -214,7 +201,7 @@ class Store(ABC):
         """One run: by its id, the beginning of its id, its name (the newest of that name), or `latest`.
 
         Raises:
-            StoreError: there is none, or more than one whose id begins so.
+            StoreError: there is none, or several ids begin so.
         """
 
     @abstractmethod
@@ -227,13 +214,13 @@ class Store(ABC):
         failed: bool | None = None,
         parts: bool = True,
     ) -> Iterator[StoredAttempt]:
-        """The attempts of a run in order, read a page at a time, whatever is written meanwhile.
+        """The attempts of a run in order, read a page at a time.
 
         Args:
             run: its id.
             after: only those at later positions.
             name: only those of this name, or of the case of this name.
-            failed: only those whose task did not finish (True) or did (False).
+            failed: only those whose task failed (True) or finished (False).
             parts: False leaves `given`, `output` and `trace` empty, which is several times faster.
         """
 
@@ -259,32 +246,26 @@ class Store(ABC):
 
     @abstractmethod
     def find(self, keys: Iterable[bytes], *, failed: bool = False) -> dict[bytes, Known]:
-        """What any run knows about the attempts of these keys; keys that no run knows are left out.
-
-        Args:
-            keys: of attempts.
-            failed: whether an attempt whose task did not finish is an answer too.
-        """
+        """What any run knows about the attempts of these keys; with `failed`, failed attempts count too."""
 
     # ------------------------------------------------------------------ reports
 
     def totals(self, run: str) -> Totals:
-        """What all attempts of a run say together. Counted when first asked for, then kept with the run."""
+        """What all attempts of a run say together; counted on the first call, then kept with the run."""
         return self._count(self._info(run)).totals
 
     def report(self, run: str, *, keep: str = "all") -> Report:
         """A run as a report.
 
         Args:
-            run: its id, or whatever else `Store.run` knows it by.
+            run: as in `Store.run`.
             keep: "all" attempts; only the first thousand "failed" ones, with exact totals of all; or "none" of them.
 
         Raises:
             InvalidOptionError: `keep` is none of these.
             StoreError: there is no such run.
         """
-        if keep not in KEEPS:
-            raise InvalidOptionError(f"keep must be one of {', '.join(map(repr, KEEPS))}, got {keep!r}")
+        check_choice("keep", keep, KEEPS)
         info = self.run(run)
         report = bare_report(info)
         scored = scored_places(info.evaluators)
@@ -307,16 +288,12 @@ class Store(ABC):
         return report
 
     def names(self, info: RunInfo) -> Names:
-        """What the results of a run are called, to read some of its attempts, or all as a stream."""
+        """The names of a run's results, for reading some attempts, or all as a stream."""
         columns = info.columns
         return Names(columns, shared=self._count(info).shared_keys if len(columns) > 1 else ())
 
     def known_evaluators(self, run: str) -> "KnownEvaluators":
-        """The evaluators behind the results of a run, by name: those of every case, and those that single cases bring.
-
-        Raises:
-            StoreError: there is no such run.
-        """
+        """The evaluators behind the results of a run, by name: shared ones, and those of single cases."""
         from calipers.comparison.evaluator_changes import KnownEvaluators
 
         info = self.run(run)
@@ -334,7 +311,7 @@ class Store(ABC):
         """Store a whole report as a run that is over.
 
         Raises:
-            StoreError: it is no report, or does not hold every attempt of its run.
+            StoreError: it is not a report, or does not hold every attempt of its run.
         """
         if not isinstance(report, Report):
             raise StoreError(f"only a Report can be stored as a run, got {report!r:.100}")
@@ -367,7 +344,7 @@ class Store(ABC):
         return self.finish_run(run.id, status=status, report=report)
 
     def _count(self, run: RunInfo) -> Counted:
-        """What was counted of a run, or is now."""
+        """The counts of a run, made now if there are none."""
         kept, changes = self._read_counted(run.id)
         if kept is not None:
             return kept
@@ -381,24 +358,22 @@ class Store(ABC):
 
     @abstractmethod
     def _read_counted(self, run: str) -> tuple[Counted | None, int]:
-        """What was counted of a run, if nothing was appended since; and how often something was appended."""
+        """The counts of a run, if nothing was appended since; and how often something was appended."""
 
     @abstractmethod
     def _keep_counted(self, run: str, counted: Counted, changes: int) -> None:
-        """Keep what was counted with a run, unless something was appended since."""
+        """Keep the counts with a run, unless something was appended since."""
 
     # ------------------------------------------------------------------ life
 
     @abstractmethod
     def close(self) -> None:
-        """Give up the connection. What was appended is stored whether a store is closed or not."""
+        """Close the connection. What was appended is stored whether a store is closed or not."""
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __repr__(self) -> str:
@@ -417,10 +392,9 @@ _log = logging.getLogger("calipers.stores")
 
 
 def patiently(call: Callable[[], _T], *, patience: float = PATIENCE) -> _T:
-    """Make a call again, at longer and longer intervals, while the store is unavailable; returns what the call returns.
+    """What a call returns; while the store is unavailable, the call is made again at longer and longer intervals.
 
-    A lost server comes back, and a full disk may be cleared. The call must be a whole transaction, or only read: it may have
-    been done when the answer was lost, and is done again.
+    The call must be a whole transaction, or only read: it may have succeeded when the answer was lost, and is made again.
 
     Raises:
         StoreUnavailableError: the store is still unavailable after `patience` seconds.

@@ -3,7 +3,7 @@
 | URL | store |
 |---|---|
 | `sqlite:///runs.db`, `sqlite:////data/runs.db`, or a plain path | a file, relative or absolute |
-| `postgresql://user@host/database` | a server, shared by a team; what is left out is taken from PGHOST and the like |
+| `postgresql://user@host/database` | a server for a team; PGHOST and the like fill in what is left out |
 | `memory:` | gone when the process ends |
 
 `?mode=ro` opens a file for reading only; `?schema=name` puts the tables of a server into a schema other than `calipers`.
@@ -30,24 +30,23 @@ def open_store(
     """The store of a URL, made if it is not there.
 
     Args:
-        url: see above; a path is taken for an SQLite file.
+        url: see above; a path means an SQLite file.
         redact: hooks that take out what must not be written, such as `hide_keys("api_key")`.
-        existing: make no store: one that is not there is an error, and a file that may not be written is opened for
-            reading only.
+        existing: make no store: a missing one is an error, and a file that may not be written is opened for reading only.
 
     Raises:
-        StoreError: it is no URL of a store, or the store cannot be opened; the message says what to do.
+        StoreError: it is not the URL of a store, or the store cannot be opened; the message says what to do.
         MissingExtraError: PostgreSQL, and psycopg is not installed.
     """
     if not isinstance(url, str | os.PathLike) or not os.fspath(url):
         raise StoreError(f"a store is named by {_FORMS}; got {url!r}")
     if callable(redact) or not all(callable(hook) for hook in redact):
-        raise StoreError(f"redact is a list of functions, got {redact!r}")
+        raise StoreError(f"redact must be a list of functions, got {redact!r}")
     if isinstance(url, os.PathLike):
         return _sqlite_file(os.fspath(url), redact, existing=existing)
     if url == "memory:":
         return MemoryStore(redact=redact)
-    scheme = re.match(r"([a-zA-Z][a-zA-Z0-9+.-]+):", url)  # of two letters at least: C:\runs.db is a path
+    scheme = re.match(r"([a-zA-Z][a-zA-Z0-9+.-]+):", url)  # two letters at least: C:\runs.db is a path
     if scheme is None:
         return _sqlite_file(url, redact, existing=existing)
     match scheme[1].lower():
@@ -58,7 +57,7 @@ def open_store(
         case "memory":
             raise StoreError(f"a store in memory has no name: write memory:, got {url!r}")
     shown = without_password(url)
-    raise StoreError(f"there is no store of the kind {scheme[1]!r} ({shown!r}): a store is named by {_FORMS}")
+    raise StoreError(f"unknown kind of store {scheme[1]!r} in {shown!r}: a store is named by {_FORMS}")
 
 
 def _sqlite(url: str, redact: Sequence[Redact], *, existing: bool) -> Store:
@@ -68,8 +67,8 @@ def _sqlite(url: str, redact: Sequence[Redact], *, existing: bool) -> Store:
         raise StoreError(f"{url!r} names no file: write sqlite:///path, or memory: for a store in memory")
     if parts.netloc or not url[len("sqlite:") :].startswith("///"):
         raise StoreError(
-            f"{url!r} is no place of a file: write sqlite:/// and a path, so sqlite:///runs.db beside you and "
-            "sqlite:////data/runs.db from the root"
+            f"{url!r} names no file: write sqlite:/// and a path, as in sqlite:///runs.db, or sqlite:////data/runs.db "
+            "from the root"
         )
     options = dict(parse_qsl(parts.query, keep_blank_values=True))
     mode = options.pop("mode", "rw")
@@ -83,5 +82,5 @@ def _sqlite(url: str, redact: Sequence[Redact], *, existing: bool) -> Store:
 def _sqlite_file(path: str, redact: Sequence[Redact], *, existing: bool, read_only: bool = False) -> Store:
     name_of_file(Path(path))
     if existing and not (os.access(path, os.W_OK) and os.access(Path(path).parent, os.W_OK)):
-        read_only = True  # nor may what is not there be written, and SQLite writes beside the file, too
+        read_only = True  # SQLite also writes beside the file
     return SqliteStore(path, redact=redact, read_only=read_only)

@@ -18,7 +18,7 @@ part of what a stored attempt costs.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Final, TypeAlias
+from typing import Final
 
 import msgspec
 
@@ -29,14 +29,11 @@ from .blobs import LARGEST_INLINE
 FORMAT = 1
 """The version of the parts' layout. A release reads its own and every earlier one."""
 
-Position: TypeAlias = int
-"""The place of an attempt in its run, from 0."""
-
 
 class StoredAttempt(msgspec.Struct, kw_only=True, gc=False):
     """One attempt, without its results."""
 
-    position: Position
+    position: int
     """Its place in the run, from 0; the order of the report."""
     name: str
     """Unique in the run: the case's name, with `[i/n]` when the case is repeated."""
@@ -47,10 +44,9 @@ class StoredAttempt(msgspec.Struct, kw_only=True, gc=False):
     failed: bool = False
     """Whether its task did not finish."""
     key: bytes | None = None
-    """What it is found by in later runs: a hash of the case's content, the task's version and the repeat. `None` if
-    the task's version cannot be known, so that it is never reused."""
+    """What later runs find it by: a hash of case, task and repeat; `None` if the task is unknown, so it is never reused."""
     case_hash: bytes | None = None
-    """A hash of the case's content, by which two runs tell that a case has changed."""
+    """A hash of the case's content: another one means that the case has changed."""
     origin: str | None = None
     """The id of the run that called the task, if this one took the attempt over; `None`: this one did."""
     facts: str
@@ -58,7 +54,7 @@ class StoredAttempt(msgspec.Struct, kw_only=True, gc=False):
     output: str
     trace: str | None = None
     cells: str | None = None
-    """What evaluators said of it and stands in its row; see above. Only on the way in: a store returns cells separately."""
+    """The cells in its row. Only on the way in: a store returns cells separately."""
     run: str = ""
     """The id of its run; filled in by the store when it is read."""
 
@@ -71,7 +67,7 @@ class StoredAttempt(msgspec.Struct, kw_only=True, gc=False):
 class StoredCell(msgspec.Struct, kw_only=True, gc=False):
     """What one evaluator said of one attempt."""
 
-    position: Position
+    position: int
     evaluator: int
     """Its place in the run's `evaluators`."""
     body: str
@@ -84,7 +80,7 @@ class StoredCell(msgspec.Struct, kw_only=True, gc=False):
 
 
 class Known(msgspec.Struct, kw_only=True):
-    """What a store knows about the attempt of one key: the newest one, and what was said of that very output."""
+    """What a store knows about the attempt of one key: the newest attempt, and the cells for that very output."""
 
     attempt: StoredAttempt
     origin: str
@@ -111,21 +107,11 @@ def split_cells(
         if known is None or cell.origin is not None or len(cell.body) > LARGEST_INLINE:
             outside.append(cell)
         else:
-            known.append(cell_in_row(cell.evaluator, cell.body))
+            known.append(f'"{cell.evaluator}":{cell.body}')
     return [
-        cells_in_row(texts) if (texts := inside.get(attempt.position)) else attempt.cells
+        f"{{{','.join(texts)}}}" if (texts := inside.get(attempt.position)) else attempt.cells
         for attempt in attempts
     ], outside
-
-
-def cell_in_row(place: int, body: str) -> str:
-    """A cell as one of those in a row."""
-    return f'"{place}":{body}'
-
-
-def cells_in_row(texts: Iterable[str]) -> str:
-    """Cells as they stand in a row."""
-    return f"{{{','.join(texts)}}}"
 
 
 def read_cells(text: str | None, position: int, run: str) -> dict[int, StoredCell]:

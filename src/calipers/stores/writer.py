@@ -1,39 +1,37 @@
 """Writes a run to its store while it goes on, without making it wait for the disk.
 
-Finished attempts are handed to a thread that appends them by batches, one batch at a time. The run goes on meanwhile; it
-waits only when so much is unwritten that memory would fill up.
+A thread appends finished attempts in batches. The run waits only when so much is unwritten that memory would fill up.
 
-When the store cannot be written (a full disk, a lost server), the writer pauses and tries again, at longer and longer
-intervals, while what the run finishes piles up to the bound. It says so by the logger `calipers.stores`, which writes to
-stderr unless the program decides otherwise. After `patience` seconds it gives up: `add` raises from then on, so that the
-run begins no new work; everything appended before is whole, and what the run holds in memory is still in its report.
+When the store cannot be written (a full disk, a lost server), the writer tries again, at longer and longer intervals, and
+logs a warning to `calipers.stores`, which writes to stderr by default. After `patience` seconds it gives up: `add` raises from
+then on, so that the run begins no new work. Everything appended before is whole, and attempts in memory are still in the report.
 """
 
 import threading
 from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
-from types import TracebackType
 from typing import Self
 
 import msgspec
 
-from calipers.errors import InvalidOptionError, StoreError, StoreUnavailableError
+from calipers.data.argument_checks import check_number, check_whole_number
+from calipers.errors import StoreError, StoreUnavailableError
 
 from .store import PATIENCE, Store, patiently
 from .stored_attempt import StoredAttempt, StoredCell
 
 HEARTBEAT_SECONDS = 15.0
-"""How often a writer that has nothing to write says that its run is alive."""
+"""How often a writer with nothing to write renews the heartbeat of its run."""
 
 
 class _Item(msgspec.Struct, gc=False):
-    """What was added at once. Thousands of them wait: the garbage collector need not look at each."""
+    """What was added at once. Thousands may wait, and the garbage collector need not look at each."""
 
     attempt: StoredAttempt | None
     cells: Sequence[StoredCell]
     size: int
-    """How many characters they have."""
+    """Their characters."""
 
 
 class Pace(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,24 +40,19 @@ class Pace(msgspec.Struct, frozen=True, kw_only=True):
     batch: int = 2048
     """Attempts that are appended at once."""
     every: float = 0.25
-    """Seconds after which a smaller batch is appended too: so much of a run is lost when its process is killed."""
+    """Seconds after which a smaller batch is appended too; a killed process loses at most so much."""
     most_waiting: int = 10_000
-    """Attempts that may wait to be written before the run has to."""
+    """Unwritten attempts at which the run has to wait."""
     most_text: int = 64_000_000
-    """Characters that may wait; one attempt may be larger."""
+    """Unwritten characters at which the run has to wait; one attempt may be larger."""
     patience: float = PATIENCE
-    """Seconds for which a store that cannot be written is tried again."""
+    """Seconds to keep trying when the store cannot be written."""
 
     def __post_init__(self) -> None:
-        for name in self.__struct_fields__:
-            value = getattr(self, name)
-            least = 1 if name in {"batch", "most_waiting", "most_text"} else 0
-            if (
-                isinstance(value, bool)
-                or not isinstance(value, int | float)
-                or not least <= value < float("inf")
-            ):
-                raise InvalidOptionError(f"{name} must be a number from {least}, got {value!r}")
+        for name in ("batch", "most_waiting", "most_text"):
+            check_whole_number(name, getattr(self, name), at_least=1)
+        for name in ("every", "patience"):
+            check_number(name, getattr(self, name), at_least=0, of="seconds")
 
 
 class Writer:
@@ -74,24 +67,17 @@ class Writer:
     def __init__(
         self, store: Store, run: str, *, generation: int | None = None, pace: Pace | None = None
     ) -> None:
-        """A writer that has not begun.
-
-        Args:
-            store: to write to.
-            run: the id of the run, which has begun.
-            generation: of the run, for which it is written; default: whichever it is of.
-            pace: how large batches are, how much may wait, and for how long to try.
-        """
+        """A writer for a run that has begun; it refuses to write for another `generation`, if one is given."""
         self.store = store
         self.run = run
         self.generation = generation
         self.pace = pace or Pace()
         self.stored = 0
-        """Attempts that are stored."""
+        """Attempts stored so far."""
         self.error: StoreError | None = None
         """Why it gave up; `None` if it did not."""
         self._enough = frozenset({1, self.pace.batch})
-        """How many items the thread sleeps for: until there is one, and then until there is a batch."""
+        """Numbers of items that wake the thread: the first one, then a whole batch."""
         self._items: deque[_Item] = deque()
         self._text = 0
         self._in_flight = 0
@@ -101,15 +87,13 @@ class Writer:
         self._work = threading.Condition(self._lock)
         """Tells the thread that there is something to do."""
         self._progress = threading.Condition(self._lock)
-        """Tells those who wait that something was stored, or never will be."""
+        """Wakes waiting callers when something was stored, or never will be."""
         self._thread: threading.Thread | None = None
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     @property
@@ -118,7 +102,7 @@ class Writer:
         return len(self._items) + self._in_flight
 
     def start(self) -> None:
-        """Begin to say that the run is alive, before there is anything to write. Adding something does so, too."""
+        """Begin to renew the heartbeat before there is anything to write. Adding something does so too."""
         with self._lock:
             if self._thread is None and not self._closed:
                 self._start()
@@ -129,7 +113,7 @@ class Writer:
         self._thread.start()
 
     def add(self, attempt: StoredAttempt, cells: Sequence[StoredCell] = ()) -> None:
-        """Hand over a finished attempt with its cells; waits only where too much is unwritten.
+        """Add a finished attempt with its cells; waits only if too much is unwritten.
 
         Raises:
             StoreError: the writer gave up, or is closed.
@@ -142,7 +126,7 @@ class Writer:
         self._put(_Item(attempt, cells, size))
 
     def add_cells(self, cells: Sequence[StoredCell]) -> None:
-        """Hand over cells of an attempt that is stored already.
+        """Add cells of an attempt that is stored already.
 
         Raises:
             StoreError: the writer gave up, or is closed.
@@ -150,7 +134,7 @@ class Writer:
         self._put(_Item(None, cells, sum(len(cell.body) for cell in cells)))
 
     def flush(self) -> None:
-        """Wait until everything that was added is stored.
+        """Wait until everything is stored.
 
         Raises:
             StoreError: it could not be.
@@ -165,7 +149,7 @@ class Writer:
                 raise self.error
 
     def close(self) -> None:
-        """Store what is left, and end the thread. Closing twice does nothing.
+        """Store the rest and end the thread. Closing twice does nothing.
 
         Raises:
             StoreError: something could not be stored.
@@ -254,16 +238,14 @@ class Writer:
             return batch
 
     def _append(self, batch: Sequence[_Item]) -> None:
-        """Append a batch, again and again while the store is unavailable."""
+        """Append a batch, and try again while the store is unavailable."""
         if not batch:
-            with suppress(
-                StoreUnavailableError
-            ):  # whether it can be written is for the next batch to find out
+            with suppress(StoreUnavailableError):  # the next batch will find out
                 self.store.beat(self.run, generation=self.generation)
             return
         attempts = [item.attempt for item in batch if item.attempt is not None]
         cells = [cell for item in batch for cell in item.cells]
-        # The lock is not held: the run may go on adding meanwhile.
+        # The lock is not held, so that the run can add more.
         patiently(
             lambda: self.store.append(self.run, attempts, cells, generation=self.generation),
             patience=self.pace.patience,
