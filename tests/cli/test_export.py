@@ -43,12 +43,12 @@ def test_standard_output_holds_the_file_and_nothing_else(kept, calipers):
     [
         (["latest"], 2, "Missing option '--to'"),
         (["latest", "--to", "xml"], 2, "one of parquet, jsonl, csv, got 'xml'"),
-        (["latest", "--to", "jsonl", "--table", "results"], 2, "leave the table out"),
+        (["latest", "--to", "jsonl", "--table", "results"], 2, "leave out the table"),
         (["latest", "--to", "csv:-", "--to", "csv:-"], 2, "two --to write to standard output"),
         (["latest", "--to", "csv", "--table", "cells"], 2, "'cells' is not one of"),
         (["latets", "--to", "csv"], 2, "did you mean 'latest'"),
         (["latest", "--to", "csv:."], 2, "is a folder"),
-        (["latest", "--to", "jsonl:.calipers/runs.db"], 2, "is the store that the run is in"),
+        (["latest", "--to", "jsonl:.calipers/runs.db"], 2, "is the store of the run"),
         (["latest", "--to", "csv", "--store", "nothing.db"], 2, "no store"),
     ],
 )

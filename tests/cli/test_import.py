@@ -42,7 +42,7 @@ def test_a_file_that_cannot_be_read_does_not_keep_the_others_out(calipers, write
     write("notes.txt", "no run\n")
     done = calipers("import", "notes.txt", PYDANTIC)
     assert done.exit_code == 3
-    assert "Error: notes.txt: 'notes.txt' is no file of a run" in done.stderr
+    assert "Error: notes.txt: 'notes.txt' holds no run" in done.stderr
     assert "cities v1" in done.stdout
 
 

@@ -290,7 +290,7 @@ def test_a_plugin_that_is_not_there_is_wrong_usage_and_one_that_fails_an_error(
     install("1 / 0")
     done = calipers(*command, "--plugin", "tune")
     assert done.exit_code == 2
-    assert "no installed plugin is called 'tune': there are 'tone'" in done.stderr
+    assert "no plugin 'tune' is installed: there are 'tone'" in done.stderr
     done = calipers(*command, "--plugin", "tone")
     assert done.exit_code == 3
     assert "tone (tone_offer 1.2, tone_offer:TonePlugin): import failed: ZeroDivisionError" in done.stderr

@@ -4,15 +4,22 @@ import copy
 import json
 import zipfile
 from pathlib import Path
-from types import SimpleNamespace
 
+import msgspec
 import pytest
 
 from calipers.data.result import EvalVerdict
 from calipers.data.trace import TurnType
 from calipers.errors import ReportFormatError
 from calipers.exchange import import_run
-from calipers.exchange.inspect_log import is_inspect_log, read_archive, read_inspect_trace, read_log, usage_of
+from calipers.exchange.inspect_log import (
+    Sample,
+    is_inspect_log,
+    read_archive,
+    read_inspect_trace,
+    read_log,
+    usage_of,
+)
 from calipers.views.jsonl import record_line
 
 DATA = Path(__file__).parents[1] / "samples" / "inspect_log.json"
@@ -217,7 +224,7 @@ def test_logs_are_told_from_other_documents():
     assert not is_inspect_log([WRITTEN])
 
 
-SAMPLE = SimpleNamespace(uuid="u", started_at=None)
+SAMPLE = Sample(id="s", input="?", uuid="u")
 
 
 @pytest.fixture
@@ -226,7 +233,10 @@ def trace():
 
 
 def trace_of(*messages, events=(), output=None):
-    return read_inspect_trace(messages, events, output or {}, "some-model", SAMPLE)
+    return read_inspect_trace(
+        msgspec.structs.replace(SAMPLE, messages=list(messages), events=list(events), output=output or {}),
+        "some-model",
+    )
 
 
 def test_messages_are_turns_with_tokens_and_times_from_the_events(trace):

@@ -80,7 +80,9 @@ def test_json_is_written_by_a_class_an_instance_and_a_function_alike(tmp_path):
 
 def test_a_number_that_is_not_finite_becomes_null_and_a_warning_says_where(tmp_path):
     data = {"summary": {"avg": math.nan}, "rows": [1.0, np.array([math.inf, 2.0])], "f": np.float32("nan")}
-    with pytest.warns(RuntimeWarning, match=r"not finite at summary.avg, rows\[1\]\[0\], f$") as caught:
+    with pytest.warns(
+        RuntimeWarning, match=r"not finite were left out at summary.avg, rows\[1\]\[0\], f$"
+    ) as caught:
         write_json(data, tmp_path / "m.json")
     assert caught[0].filename == __file__
     assert read(tmp_path / "m.json") == {"summary": {"avg": None}, "rows": [1.0, [None, 2.0]], "f": None}
@@ -158,7 +160,7 @@ def test_a_number_too_large_for_parquet_stands_as_text(tmp_path):
 
 @pytest.mark.parametrize("write", [write_csv, write_parquet])
 def test_what_is_not_finite_is_an_empty_cell_and_a_warning(tmp_path, write):
-    with pytest.warns(RuntimeWarning, match="not finite at rollout 1, row 1.score"):
+    with pytest.warns(RuntimeWarning, match="not finite were left out at rollout 1, row 1.score"):
         write([GraphMetrics({}, [{"turn": 1, "score": math.nan}])], tmp_path / "t")
 
 
@@ -199,7 +201,7 @@ def test_data_without_rollouts_makes_no_table_and_the_error_says_what_does(tmp_p
 
 
 def test_rows_are_turns_or_rollouts(tmp_path):
-    with pytest.raises(InvalidOptionError, match="rows must be 'turns' or 'rollouts', got 'cases'"):
+    with pytest.raises(InvalidOptionError, match="rows must be one of turns, rollouts, got 'cases'"):
         write_csv(METRICS, tmp_path / "t.csv", rows="cases")
 
 

@@ -87,7 +87,7 @@ def test_a_run_that_has_changed_since_it_was_exported_is_not_overwritten(store, 
 
     score_again(store, run.id, evaluators=[late])
     before = store.report(run.id).to_dict()
-    with pytest.raises(StoreError, match=rf"run '{run.id}' that holds something else.*prune --run"):
+    with pytest.raises(StoreError, match=rf"another run with the id '{run.id}'.*prune --run"):
         import_run(path, store)
     assert store.report(run.id).to_dict() == before
 
@@ -109,7 +109,7 @@ def test_a_run_that_was_killed_is_not_replaced_by_a_file_of_its_id(store, run, t
     store.resume_run(run.id)
     with store._writing() as session:
         session.run("UPDATE runs SET heartbeat = NULL WHERE id = ?", (run.id,))
-    with pytest.raises(StoreError, match="holds something else"):
+    with pytest.raises(StoreError, match="another run with the id"):
         import_run(path, store)
     assert store.run(run.id).attempts == 7
 
@@ -162,9 +162,9 @@ def test_a_report_that_does_not_hold_all_its_attempts_is_refused(store, tmp_path
     ("content", "says"),
     [
         (b"", "is not JSON"),
-        (b"name,passed\n", "is no file of a run: .* it begins b'name,passed"),
-        (b'{"a": 1}', "is no file of a run"),
-        (b"[]", "is no file of a run"),
+        (b"name,passed\n", "holds no run: .* it begins b'name,passed"),
+        (b'{"a": 1}', "holds no run"),
+        (b"[]", "holds no run"),
         (b'{"calipers_report": 99, "name": "x"}', "install a newer calipers"),
         (b"PK\x03\x04 not a zip", "is a damaged archive"),
         (b'{"calipers_report": 1, "name": "x", "cases": [{}]}', r"damaged: .*\$\.cases\[0\]"),

@@ -180,7 +180,7 @@ def test_entry_points_can_be_chosen_by_name_or_pattern(install):
         (
             "tune",
             "find",
-            "PluginError: no installed plugin is called 'tune': there are 'size', 'tact', 'tone'",
+            "PluginError: no plugin 'tune' is installed: there are 'size', 'tact', 'tone'",
         )
     ]
 
@@ -262,7 +262,7 @@ def test_ctrl_c_goes_through(folder, install):
     [
         (
             "",
-            "derive a class from EvaluatorPlugin, or another class of calipers.plugins; the name of a file that",
+            "derive a class from EvaluatorPlugin, or another class of calipers.plugins; start the name of a helper file",
         ),
         (
             "from calipers.plugins import EvaluatorPlugin as P\nclass Mine(P): pass",
@@ -285,7 +285,7 @@ def test_a_file_without_a_plugin_is_a_failure_and_not_silence(folder, text, erro
         ("offer:Nothing", "import", "AttributeError: module 'offer' has no attribute 'Nothing'"),
         ("offer:NOT_A_CLASS", "find", "PluginError: a plugin is a class, got 5"),
         ("offer:INSTANCE", "find", "PluginError: a plugin is a class, got <offer.OfferPlugin object"),
-        ("offer:Evaluator", "find", "PluginError: Evaluator is no plugin: derive it from EvaluatorPlugin"),
+        ("offer:Evaluator", "find", "PluginError: Evaluator is not a plugin: derive it from EvaluatorPlugin"),
         ("offer:EvaluatorPlugin", "find", "PluginError: EvaluatorPlugin has no name"),
         ("offer:Unfinished", "find", "PluginError: Unfinished is abstract: it does not define something"),
         ("not a reference", "import", ""),
@@ -360,7 +360,7 @@ def test_a_file_that_cannot_be_read_is_a_failure(folder):
     [
         (5, "a plugin is a class, got 5"),
         (None, "a plugin is a class, got None"),
-        (int, "int is no plugin"),
+        (int, "int is not a plugin"),
         (EvaluatorPlugin, "EvaluatorPlugin has no name"),
         ("name", "a plugin is a class, got 'name'"),
     ],

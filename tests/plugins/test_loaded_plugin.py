@@ -64,7 +64,11 @@ def names(manager):
         ({"__init__": lambda self, needed: None}, "create", "TypeError: "),
         ({"__init__": raising(SystemExit(1))}, "create", "SystemExit: 1"),
         ({"name": property(raising(ValueError("no")))}, "name", "ValueError: no"),
-        ({"name": ""}, "name", "PluginError: a plugin's name is text in one line, without a colon, got ''"),
+        (
+            {"name": ""},
+            "name",
+            "PluginError: the name of a plugin must be one line of text without a colon, got ''",
+        ),
         ({"name": None}, "name", "got None"),
         ({"name": 5}, "name", "got 5"),
         ({"name": float("nan")}, "name", "got nan"),
@@ -72,7 +76,7 @@ def names(manager):
         ({"name": "two\nlines"}, "name", r"got 'two\nlines'"),
         ({"name": "a:b"}, "name", "got 'a:b'"),
         ({"version": property(raising(ValueError("no")))}, "version", "ValueError: no"),
-        ({"version": 1.0}, "version", "PluginError: version must be text, or None, got 1.0"),
+        ({"version": 1.0}, "version", "PluginError: version must be a text, or None, got 1.0"),
         ({"version": ""}, "version", "got ''"),
         (
             {"requires_calipers": ">=99"},
@@ -84,7 +88,7 @@ def names(manager):
             "requires_calipers",
             "PluginError: '99' is not a version requirement",
         ),
-        ({"requires_calipers": 99}, "requires_calipers", "PluginError: requires_calipers must be text"),
+        ({"requires_calipers": 99}, "requires_calipers", "PluginError: requires_calipers must be a text"),
         ({"evaluator_types": 5}, "provides", "TypeError: 'int' object is not iterable"),
         ({"evaluator_types": property(raising(ValueError("no")))}, "provides", "ValueError: no"),
         ({"evaluator_types": [Warm()]}, "provides", "InvalidOptionError: an evaluator type is a class or a"),
@@ -100,8 +104,12 @@ def names(manager):
             "Calipers itself has a 'Contains'",
         ),
         ({"name": "Equals"}, "provides", "Calipers itself has a 'Equals'"),
-        ({"plugin_type": "view"}, "provides", "plugin_type is 'view', but it derives from no class that"),
-        ({"on_test_start": lambda self, other: None}, "hooks", "on_test_start has a parameter 'other' that"),
+        ({"plugin_type": "view"}, "provides", "plugin_type is 'view', but its base classes make it of type"),
+        (
+            {"on_test_start": lambda self, other: None},
+            "hooks",
+            "on_test_start has an unknown parameter 'other'",
+        ),
         ({"on_load": raising(ValueError("no"))}, "on_load", "ValueError: no"),
         ({"on_load": raising(SystemExit("bye"))}, "on_load", "SystemExit: bye"),
         ({"on_load": lambda self: self.on_load()}, "on_load", "RecursionError: "),
@@ -192,7 +200,7 @@ def test_of_two_plugins_with_one_name_the_first_is_loaded_and_the_second_told_of
     assert type(manager.get("tone")) is first
     (failure,) = manager.failures
     assert failure.stage == "duplicate"
-    assert "another plugin has this name: that of " in failure.error_message
+    assert "another plugin has this name: " in failure.error_message
 
 
 def test_of_two_evaluators_with_one_name_the_first_is_loaded():
@@ -200,7 +208,7 @@ def test_of_two_evaluators_with_one_name_the_first_is_loaded():
     manager = load(make("a", evaluator_types=[Warm]), make("b", evaluator_types=[again]), make("Warm"))
     assert names(manager) == ["a"]
     assert [each.error_message for each in manager.failures] == [
-        "PluginError: the plugin 'a' provides an evaluator called 'Warm', too"
+        "PluginError: the plugin 'a' also provides an evaluator 'Warm'"
     ] * 2
 
 

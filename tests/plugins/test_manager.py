@@ -159,9 +159,9 @@ def test_a_manager_is_a_collection_of_plugins():
     assert [plugin.name for plugin in manager] == ["a", "b"]
     assert (len(manager), "a" in manager, "c" in manager) == (2, True, False)
     assert repr(manager) == "PluginManager(a, b; 0 failures)"
-    with pytest.raises(PluginError, match="no plugin called 'c' is loaded; loaded are 'a', 'b'"):
+    with pytest.raises(PluginError, match="no plugin 'c' is loaded; loaded are: 'a', 'b'"):
         manager.get("c")
-    with pytest.raises(PluginError, match="loaded are none"):
+    with pytest.raises(PluginError, match="loaded are: none"):
         PluginManager().get("c")
 
 

@@ -115,7 +115,7 @@ def broken(base=EvaluatorPlugin, **members):
 
 BROKEN = {
     "no class": ("load", 5, "a plugin is a class, got 5"),
-    "no plugin": ("load", Polite, "Polite is no plugin"),
+    "no plugin": ("load", Polite, "Polite is not a plugin"),
     "no name": ("load", type("Unnamed", (PluginBase,), {}), "Unnamed has no name"),
     "needs arguments": ("load", broken(__init__=lambda self, needed: None), "create failed: TypeError"),
     "old": ("load", broken(requires_calipers=">=99"), "it needs calipers >=99"),

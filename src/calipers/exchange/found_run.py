@@ -19,7 +19,7 @@ class FoundAttempt(NamedTuple):
 
     record: Record
     stored: tuple[StoredAttempt, list[StoredCell]] | None = None
-    """As it was in the store that it comes from; `None` if it comes from none."""
+    """As it was in its store; `None` if it comes from none."""
 
 
 class FoundRun:
@@ -28,32 +28,21 @@ class FoundRun:
     def __init__(
         self, kind: str, info: RunInfo, report: Report, attempts: Callable[[], Iterator[FoundAttempt]]
     ) -> None:
-        """A run.
-
-        Args:
-            kind: of the file, in words.
-            info: what is known of the run; its id, if it comes from a store.
-            report: of the run, without attempts.
-            attempts: reads them.
-        """
         self.kind = kind
+        """Of the file, in words."""
         self.info = info
+        """It has an id only if the run comes from a store."""
         self.report = report
+        """Without attempts."""
         self.attempts = attempts
         self.notes: dict[str, None] = {}
-        """What could not be read or has no place, each once, in order."""
+        """What could not be read or kept, each once, in order."""
 
     @classmethod
     def of_report(
         cls, kind: str, report: Report, attempts: Callable[[], Iterator[FoundAttempt]] | None = None
     ) -> "FoundRun":
-        """The run that a report is of.
-
-        Args:
-            kind: of the file.
-            report: with its attempts, unless they are given.
-            attempts: reads them.
-        """
+        """The run of a report, which holds the attempts unless a function reads them."""
         records: list[Record] = [*report.cases, *report.failures]
         bare = msgspec.structs.replace(report, cases=[], failures=[], totals=None)
         info = RunInfo(
@@ -68,7 +57,7 @@ class FoundRun:
         return cls(kind, info, bare, attempts or (lambda: map(FoundAttempt, records)))
 
     def note(self, text: str) -> None:
-        """Say what could not be read or has no place."""
+        """Note what could not be read or kept."""
         self.notes[text] = None
 
 
@@ -76,14 +65,10 @@ class FoundRun:
 
 
 def read_document(data: bytes, what: str) -> Any:
-    """The data of a JSON document. `NaN` and `Infinity`, which JSON has no word for, are read too: some write them.
-
-    Args:
-        data: in UTF-8.
-        what: what the document is called, for errors.
+    """The data of a JSON document, called `what` in errors. `NaN` and `Infinity` are read too, since some programs write them.
 
     Raises:
-        ReportFormatError: it is not JSON; the message says in which line and column.
+        ReportFormatError: it is not JSON; the message has the line and column.
     """
     text = data.removeprefix(b"\xef\xbb\xbf")
     try:
@@ -104,7 +89,7 @@ def damaged(what: str, error: Exception) -> ReportFormatError:
 
 
 def is_no_score(value: Any) -> bool:
-    """Whether a number is none that a result may have: NaN, infinite, or an integer of more than 64 bits."""
+    """Whether a number cannot be a result: NaN, infinite, or an integer of more than 64 bits."""
     if type(value) is int:
         return not -(1 << 63) <= value < 1 << 63
     return isinstance(value, float) and not math.isfinite(value)

@@ -27,10 +27,10 @@ A log is a JSON file, or an `.eval` file: a ZIP archive with a file for each sam
 import ast
 import re
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Any, Final, Protocol
+from typing import IO, Any, Final
 from zipfile import BadZipFile, ZipFile, ZipInfo
 
 import msgspec
@@ -41,12 +41,12 @@ from calipers.data.redaction import masked
 from calipers.data.result import EvaluationResult, EvaluatorSpec, EvalVerdict, SkippedEvaluation
 from calipers.data.trace import LLMCall, ToolCall, Trace, Turn, TurnType
 from calipers.errors import InvalidTraceError, ReportFormatError
+from calipers.files.parquet_file import load_arrow
 from calipers.report.report import Incomplete, Report
 from calipers.stores.packing import Record
 from calipers.stores.run_info import GitState, RunInfo, Status
 
 from .found_run import FoundAttempt, FoundRun, damaged, is_no_score, is_time, read_document
-from .run_tables import load_arrow
 
 _KEPT: Final = "inspect_ai"
 _STATUS: Final[dict[str, Status]] = {"success": "finished", "error": "failed"}
@@ -91,7 +91,9 @@ class _Score(msgspec.Struct, kw_only=True):
     history: list[Any] = []
 
 
-class _Sample(msgspec.Struct, kw_only=True):
+class Sample(msgspec.Struct, kw_only=True):
+    """One sample of a log, as far as it is read."""
+
     id: int | str
     epoch: int = 1
     input: Any
@@ -110,7 +112,7 @@ class _Sample(msgspec.Struct, kw_only=True):
     attachments: dict[str, str] = {}
 
 
-_NOT_KEPT: Final = {*_Sample.__struct_fields__, "events_data", "timelines"} - {"uuid"}
+_NOT_KEPT: Final = {*Sample.__struct_fields__, "events_data", "timelines"} - {"uuid"}
 
 
 def is_inspect_log(data: Any) -> bool:
@@ -139,10 +141,10 @@ def read_log(data: Any, what: str) -> FoundRun:
 
 
 def no_samples(what: str) -> ReportFormatError:
-    """The error of a log that holds nothing but summaries."""
+    """The error of a log that holds only summaries."""
     return ReportFormatError(
         f"{what} has no samples, so there are no attempts to keep: it was written with log_samples=False, or its run ended "
-        "before the first of them"
+        "before the first sample"
     )
 
 
@@ -152,13 +154,7 @@ def _file_name(sample: Any) -> str:
 
 
 def read_samples(data: Any, samples: Callable[[Order], Iterator[tuple[str, Any]]], what: str) -> FoundRun:
-    """The run of a log.
-
-    Args:
-        data: the log without its samples.
-        samples: reads them in an order, each with its place for errors.
-        what: what the log is called.
-    """
+    """The run of a log; `samples` reads the samples in an order, each with its place for errors."""
     try:
         header = msgspec.convert(data, _Header)
     except msgspec.ValidationError as error:
@@ -176,7 +172,7 @@ def read_samples(data: Any, samples: Callable[[Order], Iterator[tuple[str, Any]]
 
 
 def _order_of(dataset: Mapping[str, Any]) -> Order:
-    """Samples in the order of their dataset, then by epoch, whatever the order in which they finished."""
+    """Samples in the order of their dataset, then by epoch."""
     ids = dataset.get("sample_ids")
     places = {str(each): number for number, each in enumerate(ids)} if isinstance(ids, list) else {}
 
@@ -263,12 +259,10 @@ def _text(value: Any) -> str | None:
 
 def _attempt(data: Any, place: str, header: _Header, epochs: int, found: FoundRun) -> Record:
     try:
-        sample = msgspec.convert(data, _Sample)
+        sample = msgspec.convert(data, Sample)
         if sample.attachments:
-            sample = msgspec.convert(_attached(data, sample.attachments), _Sample)
-        trace = read_inspect_trace(
-            sample.messages, sample.events, sample.output, header.eval.model or "unknown", sample
-        )
+            sample = msgspec.convert(_attached(data, sample.attachments), Sample)
+        trace = read_inspect_trace(sample, header.eval.model or "unknown")
     except (msgspec.ValidationError, InvalidTraceError) as error:
         raise damaged(place, error) from error
     left = {
@@ -325,7 +319,7 @@ def _attempt(data: Any, place: str, header: _Header, epochs: int, found: FoundRu
 
 
 def _attached(value: Any, attachments: Mapping[str, str]) -> Any:
-    """The value with what a sample keeps once, under a hash, put back into its places."""
+    """The value with attachments put back into their places."""
     if isinstance(value, str):
         return (
             attachments.get(value.removeprefix("attachment://"), value) if "attachment://" in value else value
@@ -345,7 +339,7 @@ def _duration(seconds: float | None) -> float:
 
 
 def _error(message: str) -> tuple[str, str]:
-    """The type and the message of an error that is told by its repr: `ValueError('no')`."""
+    """The type and the message of an error, from its repr: `ValueError('no')`."""
     found = re.fullmatch(r"([A-Za-z_][\w.]*)\((.*)\)", message, re.DOTALL)
     if found is None:
         return "Exception", message
@@ -371,7 +365,7 @@ def _scorers(header: _Header) -> dict[str, EvaluatorSpec]:
 
 
 def _results(
-    sample: _Sample, header: _Header, found: FoundRun
+    sample: Sample, header: _Header, found: FoundRun
 ) -> tuple[list[EvaluationResult], list[SkippedEvaluation]]:
     scorers = _scorers(header)
     scores = sample.scores or {}
@@ -490,8 +484,8 @@ def _file_content(archive: ZipFile, info: ZipInfo, what: str) -> bytes:
 
 
 def _unpacked(archive: ZipFile, info: ZipInfo) -> bytes:
-    """The content of a file that `zipfile` cannot decompress, read from its place in the archive."""
-    arrow: Any = load_arrow("Reading logs that are compressed with Zstandard")
+    """The content of a file that `zipfile` cannot decompress."""
+    arrow: Any = load_arrow(what="Reading logs that are compressed with Zstandard")
     raw: IO[bytes] | None = archive.fp
     if raw is None:
         raise EOFError("the archive is closed")
@@ -502,7 +496,7 @@ def _unpacked(archive: ZipFile, info: ZipInfo) -> bytes:
     raw.seek(int.from_bytes(head[26:28], "little") + int.from_bytes(head[28:30], "little"), 1)
     packed = arrow.BufferReader(raw.read(info.compress_size))
     with arrow.CompressedInputStream(packed, "zstd") as stream:
-        # One byte more than it should have: a file that is larger than it says is not read to its end.
+        # One byte more than it should have, so that a larger file is noticed without reading all of it.
         content: bytes = stream.read(info.file_size + 1)
     return content
 
@@ -514,29 +508,9 @@ _USAGE = ("input_tokens", "output_tokens", "total_tokens")
 _BEGINNING = datetime.fromtimestamp(0, UTC)
 
 
-class Identified(Protocol):
-    """What of a sample tells it from others."""
-
-    uuid: str | None
-    started_at: str | None
-
-
-def read_inspect_trace(
-    messages: Sequence[Mapping[str, Any]],
-    events: Sequence[Mapping[str, Any]],
-    output: Mapping[str, Any],
-    model: str,
-    sample: Identified,
-) -> Trace | None:
-    """The trace of a sample; `None` if it has no messages.
-
-    Args:
-        messages: of the sample, in order.
-        events: of the sample.
-        output: what the model said last.
-        model: that the log names, for messages that name none.
-        sample: whose id and time the trace gets: read twice, it is the same.
-    """
+def read_inspect_trace(sample: Sample, model: str) -> Trace | None:
+    """The trace of a sample, `None` without messages; `model` is for messages that name none."""
+    messages, events = sample.messages, sample.events
     if not messages:
         return None
     requests, calls = dict(_requests(events)), dict(_calls(events))
@@ -556,7 +530,7 @@ def read_inspect_trace(
                     used = _tool_call(name, asked, answers.get(key, {}), calls.get(str(key), {}))
                     turns.append(Turn(tool_call=used, turn_id=f"{place}.{index}", timestamp=used.timestamp))
     system = [_content(message) for message in messages if message.get("role") == "system"]
-    said = output.get("completion")
+    said = sample.output.get("completion")
     return Trace(
         input_text=next((turn.content for turn in turns if turn.turn_type is TurnType.USER_MESSAGE), ""),
         output_text=said if isinstance(said, str) else "",
@@ -569,7 +543,7 @@ def read_inspect_trace(
 
 
 def usage_of(usages: Iterable[Mapping[str, Any]]) -> dict[str, int | float]:
-    """The tokens of all models together; what nobody counted is left out."""
+    """The tokens of all models together, as far as they were counted."""
     found: dict[str, int | float] = {}
     for usage in usages:
         for name in _USAGE:

@@ -1,16 +1,13 @@
 """The metrics of rollouts as files: JSON of everything, and tables of turns or rollouts as CSV or Parquet.
 
 Numbers of numpy and tensors of one element are numbers, arrays are lists, and `GraphMetrics` are objects with their fields.
-A number that is not finite becomes `null`, or an empty cell: JSON has no NaN, and a file that most programs refuse is
-worse than one with a gap. So that the gap is not taken for "not measured", a `RuntimeWarning` names every place. An error
-instead would throw away a run of hours because of one number.
+A number that is not finite becomes `null`, or an empty cell, since JSON has no NaN; a `RuntimeWarning` names every place.
 
-Files are written whole or not at all, in UTF-8; folders that are missing are made.
+Files are written whole or not at all, in UTF-8; missing folders are made.
 
-A table has the columns `rollout` (its number, from 1) and `seed`, where it is known, and then one column per metric in the
-order they first appear; a metric that is itself called `rollout` or `seed` becomes `rollout_2` or `seed_2`. What was not
-measured is an empty cell. A value that is neither text, number nor flag stands as
-JSON text.
+A table has the columns `rollout` (its number, from 1) and `seed`, where it is known, and then one column per metric; a metric
+that is itself called `rollout` or `seed` becomes `rollout_2` or `seed_2`. What was not measured is an empty cell. A value
+that is not text, a number or a flag stands as JSON text.
 """
 
 import json
@@ -20,8 +17,9 @@ import warnings
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from numbers import Integral, Real
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
+from calipers.data.argument_checks import check_choice
 from calipers.data.jsonable import plain, safe_repr
 from calipers.data.result_names import unique
 from calipers.errors import InvalidOptionError, InvalidOutputError
@@ -47,7 +45,7 @@ def write_json(data: Any, path: str | os.PathLike[str]) -> None:
         text = json.dumps(_finite(data, "", lost), ensure_ascii=False, indent=4, allow_nan=False)
     except RecursionError:
         raise InvalidOutputError(
-            f"{os.fspath(path)} was not written: the data contains itself, or nests more deeply than JSON is read"
+            f"{os.fspath(path)} was not written: the data contains itself, or nests too deeply for JSON"
         ) from None
     write_whole(path, [text.encode(), b"\n"])
     _warn(lost, path)
@@ -86,7 +84,7 @@ def _warn(lost: list[str], path: str | os.PathLike[str]) -> None:
     if lost:
         more = f" and {len(lost) - _SHOWN:,} more" if len(lost) > _SHOWN else ""
         warnings.warn(
-            f"{os.fspath(path)}: nothing stands for the numbers that are not finite at "
+            f"{os.fspath(path)}: numbers that are not finite were left out at "
             f"{', '.join(lost[:_SHOWN])}{more}",
             RuntimeWarning,
             stacklevel=3,
@@ -98,7 +96,7 @@ def _finite(value: Any, path: str, lost: list[str]) -> Any:
     if isinstance(value, GraphMetrics):
         value = metrics_data(value)
     if isinstance(value, Mapping):
-        # `plain` knows what to make of keys that are no text, and keeps 1 and "1" apart.
+        # `plain` turns keys into text, and keeps 1 and "1" apart.
         keys = plain(dict.fromkeys(value))
         return {
             key: _finite(item, f"{path}.{key}" if path else key, lost)
@@ -124,8 +122,7 @@ def _finite(value: Any, path: str, lost: list[str]) -> Any:
 
 def _columns(data: Any, rows: Rows, lost: list[str]) -> dict[str, list[Any]]:
     """The columns of the table, each with a cell for every row."""
-    if rows not in {"turns", "rollouts"}:
-        raise InvalidOptionError(f"rows must be 'turns' or 'rollouts', got {rows!r}")
+    check_choice("rows", rows, get_args(Rows))
     rollouts = [
         (rollout, rollout["per_turn"] if rows == "turns" else [rollout["overall"]])
         for rollout in _rollouts(data)

@@ -97,7 +97,7 @@ def is_pydantic_evals(data: Any) -> bool:
 
 
 def read_pydantic_evals(data: Any, what: str) -> FoundRun:
-    """The run that a report is of.
+    """The run of a report.
 
     Raises:
         ReportFormatError: it is damaged; the message says where.
@@ -222,20 +222,20 @@ def _failure(failure: _Failure, names: "_EvaluatorNames") -> EvaluatorFailure:
 
 
 def _error_type(message: str) -> str:
-    """The type in front of an error's message; older reports tell it nowhere else."""
+    """The type in front of an error's message; older reports have it nowhere else."""
     found = re.match(r"[A-Za-z_][\w.]*(?=:|$)", message)
     return found[0] if found else "Exception"
 
 
 class _EvaluatorNames:
-    """A name for each evaluator of a report, which names only their types."""
+    """Names for the evaluators of a report, which has only their types."""
 
     def __init__(self) -> None:
         self._names: dict[tuple[str, bytes], str] = {}
         self._taken: dict[str, int] = {}
 
     def of(self, source: Any, result: str) -> tuple[str, EvaluatorSpec]:
-        """The name and type of the evaluator that a source describes; one that tells nothing is named by its result."""
+        """The name and type of the evaluator of a source; an empty source is named after the result."""
         spec = _spec(source, result)
         key = (spec.name, msgspec.json.encode(spec.arguments, order="deterministic"))
         name = self._names.get(key)
@@ -263,7 +263,7 @@ def _spec(source: Any, otherwise: str) -> EvaluatorSpec:
 
 
 def _read_analyses(analyses: Iterable[Any]) -> tuple[list[Analysis], list[Any]]:
-    """The analyses that there are here too, and the others as they are."""
+    """Analyses of known kinds, and the others as they are."""
     found: list[Analysis] = []
     others: list[Any] = []
     for each in analyses:
@@ -275,7 +275,7 @@ def _read_analyses(analyses: Iterable[Any]) -> tuple[list[Analysis], list[Any]]:
 
 
 def _left(data: Any, kind: type[msgspec.Struct]) -> dict[str, Any]:
-    """What an object holds besides the fields that are known."""
+    """What an object holds besides the known fields."""
     return {name: value for name, value in data.items() if name not in kind.__struct_fields__}
 
 
@@ -298,7 +298,7 @@ def _all(report: _Report) -> Iterator[_Case | _FailedCase]:
 
 
 def _tell_apart(report: Report, notes: dict[str, None]) -> None:
-    """Give every attempt a name of its own: two of one name could not be told apart any more."""
+    """Give every attempt a name of its own."""
     seen: set[str] = set()
     records: list[ReportCase | ReportCaseFailure] = [*report.cases, *report.failures]
     for record in records:

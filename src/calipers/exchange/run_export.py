@@ -4,13 +4,11 @@
 |---|---|
 | `parquet` | data frames and databases: a table with typed columns, see `run_tables` |
 | `csv` | spreadsheets: the same table as text, in which no cell is a formula |
-| `jsonl` | everything that is known of a run, so that `import_run` gives the same run again; see `run_jsonl` |
+| `jsonl` | everything about a run, so that `import_run` gives the same run again; see `run_jsonl` |
 
-Attempts are read from the store as they are written, so the memory needed does not grow with the run. A file appears whole
-or not at all.
+Attempts are read from the store as they are written, so memory does not grow with the run. A file appears whole or not at all.
 """
 
-import difflib
 import os
 import re
 from collections.abc import Iterator
@@ -19,6 +17,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
+from calipers.data.argument_checks import check_choice, did_you_mean
 from calipers.errors import InvalidOptionError
 from calipers.stores.run_info import RunInfo
 from calipers.stores.store import Store
@@ -43,7 +42,7 @@ class ExportTarget(NamedTuple):
     """`-` is standard output; `None`: a file in the current folder, named after the run's id."""
 
     def path_for(self, run: RunInfo) -> str:
-        """The path, which for a run without one is made of its id: a name may be no name of a file."""
+        """The path; by default, one made of the id of the run."""
         return f"{run.id}.{self.format}" if self.path is None else self.path
 
 
@@ -59,9 +58,9 @@ def export_run(
     Args:
         store: a store, or the URL or path of one that exists.
         run: its id, the beginning of its id, its name, or "latest".
-        to: `FORMAT:PATH`, a path whose suffix tells the format, or just a format, which writes to a file named after the
+        to: `FORMAT:PATH`, a path with the suffix of a format, or just a format, which writes to a file named after the
             run's id. The path `-` is standard output.
-        table: of Parquet and CSV: "attempts", a row for each, or "results", a row for each judgement. Default: attempts.
+        table: of Parquet and CSV: "attempts" (the default), or "results", a row for each judgement.
 
     Returns:
         The path that was written.
@@ -80,7 +79,7 @@ def export_run(
     path = target.path_for(info)
     own = getattr(store, "path", None)
     if path != "-" and own is not None and Path(path).exists() and Path(path).samefile(own):
-        raise InvalidOptionError(f"{path!r} is the store that the run is in: name another file")
+        raise InvalidOptionError(f"{path!r} is the store of the run: name another file")
     write_chunks(run_chunks(store, info, target.format, chosen), path)
     return path
 
@@ -97,7 +96,7 @@ def run_chunks(store: Store, run: RunInfo, form: ExportFormat, table: Table = AT
 
 
 def _as_text(row: Row, table: Table) -> Row:
-    """A row for a format that has no maps: they are JSON text."""
+    """A row with maps as JSON text, for a format that has no maps."""
     return [
         msgspec.json.encode(dict(cell)).decode() if column.kind == "numbers" else cell
         for cell, column in zip(row, table.columns, strict=True)
@@ -125,10 +124,9 @@ def parse_export(to: str | os.PathLike[str]) -> ExportTarget:
         raise InvalidOptionError(
             f"which format should go to standard output? Write 'jsonl:-'; known are {known}"
         )
-    near = difflib.get_close_matches(word.lower(), EXPORT_FORMATS, n=1) if re.fullmatch(r"\w+", word) else []
-    hint = f"did you mean {near[0]!r}? " if near else ""
+    hint = did_you_mean(word.lower(), EXPORT_FORMATS) if re.fullmatch(r"\w+", word) else ""
     raise InvalidOptionError(
-        f"a run is exported as one of {known}, got {text!r}; {hint}write FORMAT or FORMAT:PATH"
+        f"a run is exported as one of {known}, got {text!r}{hint}; write FORMAT or FORMAT:PATH"
     )
 
 
@@ -141,7 +139,5 @@ def check_table(form: ExportFormat, table: str | None) -> Table:
     if table is None:
         return ATTEMPTS
     if form == "jsonl":
-        raise InvalidOptionError("jsonl holds attempts and results together: leave the table out")
-    if table not in TABLES:
-        raise InvalidOptionError(f"table is one of {', '.join(map(repr, TABLES))}, got {table!r}")
-    return TABLES[table]
+        raise InvalidOptionError("jsonl holds attempts and results together: leave out the table")
+    return TABLES[check_choice("table", table, TABLES)]

@@ -7,9 +7,8 @@
 | `.json` of pydantic_evals | an `EvaluationReport`, as `EvaluationReportAdapter.dump_json` writes it |
 | `.eval`, `.json` of Inspect AI | a log |
 
-Which of them a file is, is told by its content. A run is stored whole or not at all. Its id follows from when it began and
-what it holds, so a file that is imported twice is stored once, whatever it is called. A run of which the file does not say
-when it began is listed after all others.
+The content of a file tells which of them it is. A run is stored whole or not at all. Its id is made of its start and its
+content, so a file that is imported twice is stored once, whatever its name. A run without a start is listed after all others.
 """
 
 import hashlib
@@ -53,7 +52,7 @@ class ImportedRun(NamedTuple):
     is_new: bool
     """False: it was there already, and nothing was written."""
     notes: tuple[str, ...]
-    """What of the file could not be read or has no place in a run."""
+    """What could not be read, or has no place in a run."""
 
 
 def import_run(path: str | os.PathLike[str], store: Store | str | os.PathLike[str]) -> ImportedRun:
@@ -61,10 +60,10 @@ def import_run(path: str | os.PathLike[str], store: Store | str | os.PathLike[st
 
     Args:
         path: of the file; see above for what it may be.
-        store: a store, or the URL or path of one, which is made if it is not there.
+        store: a store, or the URL or path of one, which is made if needed.
 
     Raises:
-        ReportFormatError: the file is none of these, or damaged; the message says where.
+        ReportFormatError: the file is of no known kind, or damaged; the message says where.
         StoreError: the run cannot be stored: the store has another of its id, or the file does not hold all attempts.
         OSError: the file cannot be read.
     """
@@ -76,10 +75,10 @@ def import_run(path: str | os.PathLike[str], store: Store | str | os.PathLike[st
 
 
 def open_found(path: str | os.PathLike[str]) -> FoundRun:
-    """The run in a file, of whatever kind, read as far as needed to tell.
+    """The run in a file of any kind.
 
     Raises:
-        ReportFormatError: the file is of no kind that is known.
+        ReportFormatError: the file is of no known kind.
     """
     place = Path(path)
     with place.open("rb") as file:
@@ -104,8 +103,8 @@ def open_found(path: str | os.PathLike[str]) -> FoundRun:
 
 def _unknown(path: Path, begin: bytes) -> ReportFormatError:
     return ReportFormatError(
-        f"{str(path)!r} is no file of a run: it is neither a report or exported run of Calipers, nor a report of "
-        f"pydantic_evals, nor a log of Inspect AI; it begins {begin[:60]!r}"
+        f"{str(path)!r} holds no run: it is not a report or exported run of Calipers, a report of pydantic_evals or a log "
+        f"of Inspect AI; it begins {begin[:60]!r}"
     )
 
 
@@ -133,13 +132,13 @@ def _import(found: FoundRun, store: Store) -> ImportedRun:
     if there is not None and there.status == "running" and not there.is_abandoned():
         raise StoreError(f"run {info.id!r} is being written by another process: wait for its end")
     if there is not None and there.status == "running" and not found.info.id:
-        store.delete_run(there.id)  # an import that was killed; nobody but an import makes such an id
+        store.delete_run(there.id)  # an import that was killed: only imports make such an id
         there = None
     if there is not None:
-        # Hooks that take things out change what is stored, so that nothing can be compared.
+        # Redaction changes what is stored, so that it cannot be compared.
         if found.info.id and not getattr(store, "redact", ()) and _digest(store, there) != digest.hexdigest():
             raise StoreError(
-                f"the store has a run {info.id!r} that holds something else: import into another store, or delete it "
+                f"the store has another run with the id {info.id!r}: import into another store, or delete it "
                 f"first with `calipers prune --run {info.id} --yes`"
             )
         return ImportedRun(there, found.kind, False, tuple(found.notes))
@@ -155,11 +154,11 @@ def _store(found: FoundRun, info: RunInfo, store: Store, in_records: EvaluatorsI
             store.append(
                 begun.id, [attempt for attempt, _ in batch], [cell for _, cells in batch for cell in cells]
             )
-        # Nobody here goes on with a run that was going on elsewhere.
+        # A run that was going on elsewhere does not go on here.
         status = "interrupted" if info.status == "running" else info.status
         return store.finish_run(begun.id, status=status, report=found.report, ended_at=info.ended_at)
     except BaseException:
-        with suppress(StoreError):  # what is left then is abandoned, and replaced by the next import
+        with suppress(StoreError):  # the next import replaces what is left
             store.delete_run(begun.id)
         raise
 
@@ -199,7 +198,7 @@ def _repeat(record: Record) -> int:
 
 
 def _there(store: Store, run: str) -> RunInfo | None:
-    """The run of that very id, if the store has it."""
+    """The run of that id, if the store has it."""
     try:
         info = store.run(run)
     except StoreError:
@@ -208,7 +207,7 @@ def _there(store: Store, run: str) -> RunInfo | None:
 
 
 def _digest(store: Store, run: RunInfo) -> str:
-    """What `_import` computes of a file, of a run that is stored."""
+    """The digest of a stored run, as `_import` computes it of a file."""
     digest = hashlib.sha256(msgspec.json.encode([run.name, run.dataset_name, run.metadata]))
     scored = scored_places(run.evaluators)
     names = store.names(run)

@@ -1,8 +1,8 @@
 """A stored run as lines of JSON, and back, with nothing lost.
 
-The file is a report in lines (`calipers.views.jsonl`), so whatever reads those reads this one. Two additions make it
-whole: the first line has `run`, what the store knows of the run, and each attempt has `stored`, what the store knows of
-the attempt besides its record: its position, the keys it is found by, and which results are whose.
+The file is a report in lines (`calipers.views.jsonl`), so any reader of those can read it. Two additions make it whole: the
+first line has `run`, what the store knows of the run, and each attempt has `stored`, what the store knows of the attempt
+besides its record: its position, its keys, and which results are whose.
 """
 
 import re
@@ -45,13 +45,13 @@ from calipers.views.jsonl import first_line, last_line, numbered_lines, record_l
 from .found_run import FoundAttempt, FoundRun
 
 _OF_A_PROCESS: Final = {"owner", "heartbeat", "attempts", "failures", "ending", "totals"}
-"""What of a run the file does not tell as such: who writes it, and what its other lines say."""
+"""Fields of a run that the file leaves out: its process, and what the other lines say."""
 _ID: Final = re.compile(r"[A-Za-z0-9][\w.-]{0,99}", re.ASCII)
 _LAST_POSITION: Final = (1 << 63) - 1
 
 
 class KeptCell(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """Which of the attempt's results, failures and skips are of one evaluator: so many, after those of the last cell."""
+    """How many of the attempt's results, failures and skips are of one evaluator, after those of the last cell."""
 
     evaluator: int
     results: int = 0
@@ -156,8 +156,8 @@ def read_lines(path: Path) -> FoundRun:
     )
     if report.totals is not None and report.totals.counts.attempts != count:
         raise StoreError(
-            f"{what} holds {count} of the {report.totals.counts.attempts} attempts of its run, and a store would count "
-            "no others: run with keep='all'"
+            f"{what} holds {count} of the {report.totals.counts.attempts} attempts of its run, and only these would be "
+            "stored: run with keep='all'"
         )
     report.totals = None
     if end is not None and end.get("attempts") != count:
@@ -253,7 +253,7 @@ def _pack_kept(
     if isinstance(record, ReportCase):
         bare = msgspec.structs.replace(record, results=(), evaluator_failures=(), skipped=())
     else:
-        # Whoever has scored a run is not noted with its attempts.
+        # Evaluators added by scoring are not noted with attempts.
         scored = {one.name for one in evaluators if one.added and not one.superseded}
         not_run = tuple(name for name in record.not_run if name not in scored)
         bare = msgspec.structs.replace(record, not_run=not_run)
@@ -275,7 +275,7 @@ def _pack_kept(
 def _cells(
     record: ReportCase, kept: Kept, evaluators: Sequence[StoredEvaluator], place: str
 ) -> Iterator[StoredCell]:
-    """The results of an attempt, dealt out to their evaluators again."""
+    """The results of an attempt as cells of their evaluators."""
     results, failures, skipped = iter(record.results), iter(record.evaluator_failures), iter(record.skipped)
     try:
         for each in kept.cells:
@@ -293,12 +293,12 @@ def _cells(
                 body=body if each.notes is None else with_notes(body, each.notes),
                 origin=each.origin,
             )
-        # That a judgement is lacking is told of cells that are not there.
+        # Missing judgements follow from missing cells.
         left = [*results, *(one for one in failures if one.error_type != NOT_JUDGED), *skipped]
     except (
         RuntimeError,
         StopIteration,
-    ) as error:  # a generator turns the end of an iterator into a RuntimeError
+    ) as error:  # a generator makes a RuntimeError of the end of an iterator
         raise ReportFormatError(f"{place} holds fewer results than it says") from error
     if left:
         raise ReportFormatError(f"{place} holds results of no evaluator: {left[0]!r:.100}")

@@ -41,7 +41,6 @@ attempt a row is of: they are what the tables are joined by. What was not measur
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from importlib import import_module
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 import msgspec
@@ -51,7 +50,7 @@ from calipers.data.record import ReportCase, ReportCaseFailure
 from calipers.data.result import EvaluationResult, EvaluatorSpec
 from calipers.data.trace import Trace
 from calipers.data.trace_json import trace_data
-from calipers.errors import MissingExtraError
+from calipers.files.parquet_file import load_arrow
 from calipers.stores.evaluator_slots import scored_places
 from calipers.stores.packing import Record, unpack
 from calipers.stores.run_info import RunInfo
@@ -59,7 +58,7 @@ from calipers.stores.store import Store
 from calipers.stores.stored_attempt import StoredAttempt
 
 Kind: TypeAlias = Literal["text", "integer", "number", "boolean", "numbers"]
-"""The type of a column; `numbers` is a map of text to number."""
+"""`numbers` is a map of text to number."""
 
 Row: TypeAlias = list[Any]
 
@@ -107,7 +106,7 @@ _ABOUT: Final = (
     Column("parameters"),
     Column("run_metadata"),
 )
-"""What the run was, the same in each of its rows, so that files of many runs stack."""
+"""What the run was: the same in each of its rows."""
 
 ATTEMPTS: Final = Table(
     "attempts",
@@ -170,9 +169,7 @@ TABLES: Final = {table.name: table for table in (ATTEMPTS, RESULTS)}
 
 
 def _about(run: RunInfo) -> Row:
-    asked = {
-        name: value for name, value in run.parameters.items() if name != "task"
-    }  # by which it is known again
+    asked = {name: value for name, value in run.parameters.items() if name != "task"}  # its identity
     noted = None if run.metadata is None else _json(run.metadata)
     return [run.name, run.dataset_name, run.task_name, _json(asked), noted]
 
@@ -298,19 +295,9 @@ _MOST_TEXT: Final = 1 << 25
 
 
 def parquet_chunks(columns: Sequence[Column], rows: Iterable[Row], about: dict[str, str]) -> Iterator[bytes]:
-    """The pieces of a file.
-
-    Args:
-        columns: of the table.
-        rows: in the order of the columns.
-        about: what the file says of itself, beside its columns.
-
-    Raises:
-        MissingExtraError: pyarrow is not installed.
-    """
+    """The pieces of a Parquet file, whose metadata is `about`; needs pyarrow."""
     arrow, parquet = (
-        load_arrow("Writing Parquet files"),
-        load_arrow("Writing Parquet files", "pyarrow.parquet"),
+        load_arrow(module, "Writing Parquet files") for module in ("pyarrow", "pyarrow.parquet")
     )
     types = {
         "text": arrow.string(),
@@ -350,7 +337,7 @@ def _groups(rows: Iterable[Row]) -> Iterator[list[Row]]:
 
 
 class _Pieces:
-    """A file that keeps what is written to it until it is taken."""
+    """A file that keeps what is written until it is taken."""
 
     closed = False
 
@@ -362,24 +349,12 @@ class _Pieces:
         return len(self._written[-1])
 
     def flush(self) -> None:
-        """Nothing waits anywhere else."""
+        """Nothing to do."""
 
     def close(self) -> None:
-        """There is nothing to close: what was written can still be taken."""
+        """Nothing to do: what was written can still be taken."""
 
     def take(self) -> bytes:
         found = b"".join(self._written)
         self._written.clear()
         return found
-
-
-def load_arrow(what: str, module: str = "pyarrow") -> Any:
-    """A module of pyarrow.
-
-    Raises:
-        MissingExtraError: it is not installed; `what` says what it is needed for.
-    """
-    try:
-        return import_module(module)
-    except ImportError as error:
-        raise MissingExtraError.of(what, "parquet") from error

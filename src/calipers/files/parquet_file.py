@@ -1,4 +1,4 @@
-"""Parquet: one case per row, with typed columns; `table` says what they mean. Needs the extra `parquet`.
+"""Parquet: one case per row, with typed columns; `case_table` says what they mean. Needs the extra `parquet`.
 
 Values come as the Python objects their columns stand for: structs as dicts, lists as lists, timestamps as datetimes.
 """
@@ -30,9 +30,9 @@ class ParquetFile(LazyCases):
         try:
             with self._open() as file:
                 self._header = list(file.schema_arrow.names)
-        except (_arrow().ArrowException, OSError) as error:
+        except (load_arrow().ArrowException, OSError) as error:
             if isinstance(error, OSError) and error.errno is not None:
-                raise  # the system's refusal, and nothing about the content
+                raise  # the system refused, which says nothing about the content
             self.header.add((), f"not a Parquet file: {error}")
             return
         self._rows = RowReader(self._header, columns, reader, self.header, text=False)
@@ -48,7 +48,7 @@ class ParquetFile(LazyCases):
                 first = last + 1
 
     def _read_group(self, file: Any, group: int, first: int, last: int) -> Iterator[tuple[int, Found]]:
-        """The cases of one group of rows. What is damaged in a group costs the rest of it, and no other."""
+        """The cases of one group of rows. Damage costs the rest of its group, and no other."""
         number = first
         batches = file.iter_batches(batch_size=_ROWS_AT_ONCE, row_groups=[group])
         while number <= last:
@@ -68,15 +68,15 @@ class ParquetFile(LazyCases):
                 number += 1
 
     def _open(self) -> Any:
-        return _arrow("pyarrow.parquet").ParquetFile(self.path)
+        return load_arrow("pyarrow.parquet").ParquetFile(self.path)
 
 
 def parquet_bytes(columns: Mapping[str, Any], problems: Problems) -> bytes:
     """A file of columns, each an Arrow array; what the format does not take is added to the problems."""
     file = io.BytesIO()
     try:
-        _arrow("pyarrow.parquet").write_table(_arrow().table(dict(columns)), file)
-    except _arrow().ArrowException as error:
+        load_arrow("pyarrow.parquet").write_table(load_arrow().table(dict(columns)), file)
+    except load_arrow().ArrowException as error:
         problems.add((), f"Parquet cannot hold it: {error}")
     return file.getvalue()
 
@@ -87,11 +87,16 @@ def arrow_array(values: list[Any]) -> Any:
     Raises:
         ValueError, TypeError, OverflowError: they have no type in common that Arrow knows.
     """
-    return _arrow().array(values)
+    return load_arrow().array(values)
 
 
-def _arrow(module: str = "pyarrow") -> Any:
+def load_arrow(module: str = "pyarrow", what: str = "Reading and writing Parquet files") -> Any:
+    """A module of pyarrow.
+
+    Raises:
+        MissingExtraError: it is not installed; `what` is what it is needed for.
+    """
     try:
         return import_module(module)
     except ImportError as error:
-        raise MissingExtraError.of("Reading and writing Parquet files", "parquet") from error
+        raise MissingExtraError.of(what, "parquet") from error

@@ -1,16 +1,12 @@
-"""Where plugins are found, always in the same order: entry points of installed packages, folders, classes.
+"""Where plugins are found, and what goes wrong with them, as data.
 
-Entry points come sorted by name, whatever the order in which packages were installed. Folders come as they
-were given, and the files of each sorted by name; a file whose name begins with `_` is not a plugin, but may
-be imported by those that are. In a module, the plugins are the classes that it defines itself, in the order
-of their definition.
+The order is always the same: entry points sorted by name, then folders as given with their files sorted by name, then classes.
+A file whose name begins with `_` is not a plugin, but others may import it. The plugins of a module are the classes that it
+defines itself. A module that cannot be imported is a failure of its own plugins and of no other.
 
-Whatever a module does when it is imported, short of ending the process or being interrupted by Ctrl-C, is a
-failure of its own plugins and of no other.
-
-A folder of plugins becomes a package of its own, whose name follows from the path of the folder: two folders may
-hold files of the same name, the same file is never imported twice, and what its classes make can be pickled. A
-file may import its neighbours as `from ._shared import words`. The folder is not put on `sys.path`.
+A folder of plugins becomes a package of its own, named after the path of the folder: two folders may hold files of the same
+name, no file is imported twice, and what its classes make can be pickled. A file may import its neighbours as
+`from ._shared import words`. The folder is not put on `sys.path`.
 """
 
 import hashlib
@@ -57,10 +53,10 @@ LOADING = frozenset(
         "on_load",
     }
 )
-"""Stages at which a plugin fails to be loaded."""
+"""Stages of loading a plugin."""
 
 _SELF_EXPLAINING = {"find", "name", "duplicate", "version", "requires_calipers", "provides", "hooks"}
-"""Stages whose own errors say all there is to say."""
+"""Stages whose own errors need no explanation."""
 
 
 class Source(msgspec.Struct, frozen=True):
@@ -68,7 +64,7 @@ class Source(msgspec.Struct, frozen=True):
 
     origin: Origin
     place: str
-    """`module:Class`, or the path of a file, or that of a folder which is not as it should be."""
+    """`module:Class`, or the path of a file or folder."""
     package: str | None = None
     """The installed package, with its version: `calipers-tone 1.2`."""
 
@@ -80,7 +76,7 @@ class PluginFailure(msgspec.Struct, frozen=True, kw_only=True):
     """One thing that went wrong."""
 
     plugin: str
-    """The plugin's name; where it has none yet, that of the entry point, the file or the class."""
+    """Its name; if it has none yet, that of the entry point, the file or the class."""
     stage: str
     """What failed: `import`, `find` (there is no plugin where one was looked for), `create`, `name`, `duplicate`, `version`,
     `requires_calipers`, `provides` or `hooks`; or the method, such as `on_load`, `on_test_end` or `create_evaluator`."""
@@ -90,13 +86,13 @@ class PluginFailure(msgspec.Struct, frozen=True, kw_only=True):
     """`Type: text`."""
     traceback: str
     count: int = 1
-    """How often it happened; the error is that of the first time."""
+    """How often it happened; the error is the first one."""
 
     @property
     def summary(self) -> str:
         """What happened, in one line: `import failed: ImportError: ...`."""
         if self.error_type == "PluginError" and self.stage in _SELF_EXPLAINING:
-            return self.error_message.removeprefix("PluginError: ")
+            return self.error_message.removeprefix(f"{self.error_type}: ")
         times = "" if self.count == 1 else f" ({self.count:,} times)"
         return f"{self.stage} failed{times}: {self.error_message}"
 
@@ -122,10 +118,10 @@ class Candidate(NamedTuple):
 
     kind: type[PluginBase]
     label: str
-    """What to call it while its name is not known."""
+    """What to call it before its name is known."""
     source: Source
     version: str | None = None
-    """That of the package it was installed with."""
+    """Of the package it was installed with."""
 
 
 Found: TypeAlias = Candidate | PluginFailure
@@ -136,7 +132,7 @@ def find_entry_points(group: str, wanted: Sequence[str] | None = None) -> Iterat
 
     Args:
         group: of entry points.
-        wanted: names of entry points, or patterns; `None` for all. One that nothing matches is a failure.
+        wanted: names or patterns; `None` for all. One without a match is a failure.
     """
     here = Source("entry point", f"group {group}")
     entries, damaged = _installed(group)
@@ -145,7 +141,7 @@ def find_entry_points(group: str, wanted: Sequence[str] | None = None) -> Iterat
         if not any(fnmatchcase(entry.name, pattern) for entry in entries):
             names = ", ".join(repr(entry.name) for entry in entries)
             known = f"there are {names}" if names else f"no package has an entry point of the group {group!r}"
-            missing = PluginError(f"no installed plugin is called {pattern!r}: {known}")
+            missing = PluginError(f"no plugin {pattern!r} is installed: {known}")
             yield failure_of(missing, plugin=pattern, stage="find", source=here)
     for entry in entries:
         if wanted is None or any(fnmatchcase(entry.name, pattern) for pattern in wanted):
@@ -179,7 +175,7 @@ def find_in_directory(directory: str | PathLike[str]) -> Iterator[Found]:
 
 
 def find_classes(classes: Iterable[Any]) -> Iterator[Found]:
-    """Classes that the caller has at hand."""
+    """Classes that the caller passed."""
     for kind in classes:
         home = kind if isinstance(kind, type) else type(kind)
         name, source = home.__name__, Source("class", f"{home.__module__}:{home.__qualname__}")
@@ -190,7 +186,7 @@ def find_classes(classes: Iterable[Any]) -> Iterator[Found]:
 
 
 def _installed(group: str) -> "tuple[list[EntryPoint], list[PluginFailure]]":
-    """The entry points, each once, and the packages that do not tell theirs."""
+    """The entry points, each once, and packages whose entry points cannot be read."""
     from importlib.metadata import entry_points  # most of what importing this module would cost
 
     damaged: list[PluginFailure] = []
@@ -203,7 +199,7 @@ def _installed(group: str) -> "tuple[list[EntryPoint], list[PluginFailure]]":
 
 
 def _package_by_package(group: str) -> "tuple[list[EntryPoint], list[PluginFailure]]":
-    """The same, with each package asked on its own, which takes longer."""
+    """The same, package by package, which takes longer."""
     from importlib.metadata import distributions
 
     entries: list[EntryPoint] = []
@@ -211,7 +207,7 @@ def _package_by_package(group: str) -> "tuple[list[EntryPoint], list[PluginFailu
     seen: set[str] = set()
     for package in distributions():
         name = _name_of(package)
-        if name in seen:  # hidden by the one of the same name that comes before it on the path
+        if name in seen:  # an earlier one on the path hides it
             continue
         seen.add(name)
         try:
@@ -241,7 +237,7 @@ def _is_described(package: "Distribution") -> bool:
 
 
 def _may_offer(package: "Distribution", group: str) -> bool:
-    """Whether a package whose entry points cannot be read might have some of this group."""
+    """Whether a package with unreadable entry points might have some of this group."""
     try:
         return group in (package.read_text("entry_points.txt") or "")
     except Exception:
@@ -268,10 +264,10 @@ def _of_entry_point(entry: "EntryPoint") -> Iterator[Found]:
 
 
 def _checked(kind: Any) -> type[PluginBase]:
-    """The class of plugins that something is.
+    """The class, if it is a plugin.
 
     Raises:
-        PluginError: it is none.
+        PluginError: it is not.
     """
     if is_plugin(kind):
         return kind  # type: ignore[no-any-return]
@@ -281,7 +277,7 @@ def _checked(kind: Any) -> type[PluginBase]:
     if issubclass(kind, PluginBase):
         raise PluginError(_about_abstract(kind))
     raise PluginError(
-        f"{kind.__name__} is no plugin: derive it from EvaluatorPlugin, or another class of calipers.plugins"
+        f"{kind.__name__} is not a plugin: derive it from EvaluatorPlugin, or another class of calipers.plugins"
     )
 
 
@@ -299,8 +295,8 @@ def _plugins_in(module: ModuleType) -> list[type[PluginBase]]:
     found = [kind for kind in own if is_plugin(kind)]
     if not found:
         why = "; ".join(map(_about_abstract, own)) or (
-            "derive a class from EvaluatorPlugin, or another class of calipers.plugins; the name of a file that only helps "
-            "others begins with _"
+            "derive a class from EvaluatorPlugin, or another class of calipers.plugins; start the name of a helper file "
+            "with _"
         )
         raise PluginError(f"there is no plugin in it: {why}")
     return found
@@ -317,10 +313,10 @@ _lock = threading.RLock()
 
 
 def import_plugin_file(path: Path) -> ModuleType:
-    """The module that a file holds. What the file raises is raised."""
+    """The module in a file."""
     path = path.resolve()
     package = f"calipers_plugins_{_digest(path.parent)}"
-    # A stem with a dot in it would read as a package in the package.
+    # A stem with a dot would read as a package inside the package.
     name = f"{package}.{path.stem if '.' not in path.stem else f'{_digest(path)}'}"
     with _lock:
         if name in sys.modules:

@@ -1,4 +1,4 @@
-"""The evaluators that plugins provide, as dataset files name them and as runs use them."""
+"""The evaluators that plugins provide, for dataset files and for runs."""
 
 import inspect
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from calipers.data.result import describe_error
 from calipers.errors import InvalidOptionError, PluginError
 
 EvaluatorType: TypeAlias = Callable[..., Any]
-"""What a file may name: a class or function of evaluators, or an `EvaluatorFactory`."""
+"""What a file may name: a class, a function, or an `EvaluatorFactory`."""
 
 
 class EvaluatorFactory:
@@ -19,7 +19,7 @@ class EvaluatorFactory:
 
     def __init__(self, name: str, create: Callable[..., Any], doc: str | None) -> None:
         self.name = name
-        """What files call it: the name of the plugin."""
+        """The name of the plugin, which files use."""
         self.create = create
         self.__doc__ = doc
         self.__signature__ = inspect.signature(create)
@@ -43,7 +43,7 @@ class EvaluatorFactory:
 
 @dataclass
 class UnavailableEvaluator(Evaluator[Any, Any, Any]):
-    """Stands for an evaluator that a plugin could not make. It fails on every attempt: a lost judge is never a pass."""
+    """Stands for an evaluator that a plugin could not make. It fails on every attempt, so nothing passes without it."""
 
     plugin: str
     """The name of the plugin."""
@@ -55,16 +55,16 @@ class UnavailableEvaluator(Evaluator[Any, Any, Any]):
         return self.plugin
 
     def evaluate(self, ctx: EvaluatorContext[Any, Any, Any]) -> bool:
-        """Say why there is nothing to judge with."""
+        """Raise the reason."""
         del ctx
         raise PluginError(f"the plugin {self.plugin!r} could not make its evaluator: {self.error}")
 
 
 def name_of(kind: Any) -> str:
-    """What files call a type of evaluators.
+    """The name of an evaluator type in files.
 
     Raises:
-        InvalidOptionError: it is no class or function whose objects could judge, or has no name.
+        InvalidOptionError: it is not a class or function of evaluators, or has no name.
     """
     if isinstance(kind, EvaluatorFactory):
         return kind.name
@@ -74,7 +74,7 @@ def name_of(kind: Any) -> str:
             callable(getattr(kind, method, None)) for method in ("evaluate", "compute_metrics")
         ) and not any("__call__" in base.__dict__ for base in kind.__mro__):
             raise InvalidOptionError(
-                f"{kind!r} is no type of evaluators: its objects have no evaluate method"
+                f"{kind!r} is not an evaluator type: its objects have no evaluate method"
             )
         given = getattr(kind, "get_serialization_name", None)
         name = given() if callable(given) else name

@@ -1,7 +1,7 @@
 """Loading one plugin: all or nothing.
 
-An object is made of the class, its name, version, requirement, evaluators and hooks are read, and `on_load`
-is called. If any of it fails, there is a failure instead of a plugin. Only Ctrl-C goes through.
+The class is called, its name, version, requirement, evaluators and hooks are read, and `on_load` is called. If any of it fails,
+there is a failure instead of a plugin. Only Ctrl-C goes through.
 """
 
 import sys
@@ -27,7 +27,7 @@ from .plugin import (
     PluginBase,
     PluginType,
     ViewPlugin,
-    call_plainly,
+    call_outside_loop,
     defines,
     hooks_of,
     types_of,
@@ -40,18 +40,18 @@ class LoadedPlugin(msgspec.Struct, frozen=True, kw_only=True):
     plugin: PluginBase
     name: str
     version: str | None
-    """Its own, or that of its package; `None` if neither says."""
+    """Its own, or that of its package; `None` if neither has one."""
     types: tuple[PluginType, ...]
     """What it provides."""
     evaluators: dict[str, EvaluatorType]
-    """Its evaluators, by the names that dataset files call them."""
+    """Its evaluators, by their names in dataset files."""
     hooks: dict[RunHook, Hook]
-    """What it is told of runs."""
+    """Its hooks of runs."""
     source: Source
 
 
 def load_plugin(found: Candidate, loaded: Mapping[str, LoadedPlugin]) -> LoadedPlugin | PluginFailure | None:
-    """The plugin, or why there is none; `None` if it is one of those that are loaded already, by name."""
+    """The plugin, or why there is none; `None` if it is loaded already. `loaded` has the others by name."""
     kind, label, stage = found.kind, found.label, "create"
     if any(type(each.plugin) is kind for each in loaded.values()):
         return None
@@ -63,7 +63,7 @@ def load_plugin(found: Candidate, loaded: Mapping[str, LoadedPlugin]) -> LoadedP
         if name in loaded:
             if _is_twin(type(loaded[name].plugin), kind):
                 return None
-            raise PluginError(f"another plugin has this name: that of {loaded[name].source}")  # noqa: TRY301
+            raise PluginError(f"another plugin has this name: {loaded[name].source}")  # noqa: TRY301
         stage = "version"
         version = _checked_text("version", plugin.version) or found.version
         stage = "requires_calipers"
@@ -76,7 +76,7 @@ def load_plugin(found: Candidate, loaded: Mapping[str, LoadedPlugin]) -> LoadedP
         stage = "hooks"
         hooks = hooks_of(plugin)
         stage = "on_load"
-        call_plainly(plugin.on_load)
+        call_outside_loop(plugin.on_load)
     except BaseException as error:
         if is_interrupt(error):
             raise
@@ -93,7 +93,7 @@ def load_plugin(found: Candidate, loaded: Mapping[str, LoadedPlugin]) -> LoadedP
 
 
 def _is_twin(one: type, other: type) -> bool:
-    """Whether two classes are the same one of the same file, imported under two names."""
+    """Whether two classes are one class of one file, imported under two names."""
     files = [getattr(sys.modules.get(kind.__module__), "__file__", None) for kind in (one, other)]
     names = one.__qualname__ == other.__qualname__ and one.__module__ != other.__module__
     return names and files[0] is not None and files[0] == files[1]
@@ -101,18 +101,20 @@ def _is_twin(one: type, other: type) -> bool:
 
 def _checked_name(name: Any) -> str:
     if not isinstance(name, str) or not name or name != name.strip() or not name.isprintable() or ":" in name:
-        raise PluginError(f"a plugin's name is text in one line, without a colon, got {safe_repr(name):.200}")
+        raise PluginError(
+            f"the name of a plugin must be one line of text without a colon, got {safe_repr(name):.200}"
+        )
     return name
 
 
 def _checked_text(what: str, value: Any) -> str | None:
     if value is not None and (not isinstance(value, str) or not value.strip()):
-        raise PluginError(f"{what} must be text, or None, got {safe_repr(value):.200}")
+        raise PluginError(f"{what} must be a text, or None, got {safe_repr(value):.200}")
     return value
 
 
 def satisfies(version: str, requirement: str) -> bool:
-    """Whether a version meets a requirement such as `>=0.1,<2`; a pre-release is a version like any other.
+    """Whether a version, or a pre-release, meets a requirement such as `>=0.1,<2`.
 
     Raises:
         PluginError: the requirement cannot be read.
@@ -137,24 +139,23 @@ def _check_requirement(requirement: str | None) -> None:
 
 
 def _check_promises(plugin: PluginBase) -> None:
-    """Refuse a plugin that does not provide what the classes that it derives from are for."""
+    """Refuse a plugin that does not provide what its base classes promise."""
     kind = type(plugin)
     for base, methods in FACTORIES.items():
         if isinstance(plugin, base) and not any(defines(kind, method) for method in methods):
             raise PluginError(f"it provides no {base.plugin_type}: define {' or '.join(methods)}")
-    # One that only listens may say what it is about, since nothing is asked of it that it does not provide.
+    # A plugin that only listens may have any type, since nothing else is asked of it.
     provided = types_of(kind)
     if provided != (PluginType.HOOKS,) and plugin.plugin_type not in provided:
         raise PluginError(
-            f"plugin_type is {plugin.plugin_type!r}, but it derives from no class that provides such: it is of type "
-            f"{', '.join(provided)}"
+            f"plugin_type is {plugin.plugin_type!r}, but its base classes make it of type {', '.join(provided)}"
         )
 
 
 def _evaluators_of(
     plugin: EvaluatorPlugin, name: str, loaded: Mapping[str, LoadedPlugin]
 ) -> dict[str, EvaluatorType]:
-    """The evaluators that a plugin provides, by the names that files call them.
+    """The evaluators that a plugin provides, by their names in files.
 
     Raises:
         PluginError: there are none, or a name is taken.
@@ -171,7 +172,7 @@ def _evaluators_of(
     for called in found:
         for other in loaded.values():
             if called in other.evaluators:
-                raise PluginError(f"the plugin {other.name!r} provides an evaluator called {called!r}, too")
+                raise PluginError(f"the plugin {other.name!r} also provides an evaluator {called!r}")
         if called in dir(built_in) or called in dir(agents):
-            raise PluginError(f"Calipers itself has a {called!r}: give the evaluator a name of its own")
+            raise PluginError(f"Calipers itself has a {called!r}: give the evaluator another name")
     return found

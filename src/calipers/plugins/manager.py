@@ -1,11 +1,10 @@
-"""Finds plugins, loads them, tells them about runs, and hands out what they provide.
+"""Finds and loads plugins, calls their hooks, and hands out what they provide.
 
-Loading a plugin is all or nothing: if its import fails, or anything else until `on_load` has returned, the
-plugin is not there, `failures` says why, and the others are loaded. Of two plugins with one name, the first
-is loaded. Loading what is loaded already changes nothing.
+Loading a plugin is all or nothing: if anything fails before `on_load` has returned, the plugin is not loaded, `failures` says
+why, and the others are loaded. Of two plugins with one name, the first is loaded. Loading a plugin twice changes nothing.
 
-Whatever a plugin raises later, in a hook or while it makes something, becomes a failure, too. Only Ctrl-C
-goes through. A failure is also logged, to `calipers.plugins`, the first time that it happens.
+An error that a plugin raises later, in a hook or while it makes something, becomes a failure too. Only Ctrl-C goes through.
+A failure is logged to `calipers.plugins` the first time it happens.
 """
 
 import asyncio
@@ -42,10 +41,18 @@ from .discovery import (
 )
 from .evaluator_factory import EvaluatorType, UnavailableEvaluator
 from .loaded_plugin import LoadedPlugin, load_plugin
-from .plugin import AdapterPlugin, EvaluatorPlugin, PluginBase, StorePlugin, ViewPlugin, call_plainly, defines
+from .plugin import (
+    AdapterPlugin,
+    EvaluatorPlugin,
+    PluginBase,
+    StorePlugin,
+    ViewPlugin,
+    call_outside_loop,
+    defines,
+)
 
 GROUP = "calipers.plugins"
-"""The group of entry points by which packages offer plugins."""
+"""The entry-point group of plugins."""
 
 _log = logging.getLogger(GROUP)
 _Plugin = TypeVar("_Plugin", bound=PluginBase)
@@ -55,11 +62,7 @@ class PluginManager:
     """The plugins of a program. As a `with` block, it unloads them at the end."""
 
     def __init__(self, group: str = GROUP) -> None:
-        """A manager that has loaded nothing yet.
-
-        Args:
-            group: the group of entry points to look for.
-        """
+        """A manager that has loaded nothing yet, and looks for entry points of a group."""
         self.group = group
         self._loaded: dict[str, LoadedPlugin] = {}
         self._failures: dict[tuple[Source, str, str], PluginFailure] = {}
@@ -73,18 +76,18 @@ class PluginManager:
 
     @property
     def failures(self) -> list[PluginFailure]:
-        """All that went wrong, in the order in which it first happened."""
+        """Everything that went wrong, in the order in which it first happened."""
         return list(self._failures.values())
 
     def get(self, name: str) -> PluginBase:
         """The plugin of that name.
 
         Raises:
-            PluginError: none is loaded under it.
+            PluginError: none is loaded.
         """
         if name not in self._loaded:
             known = ", ".join(map(repr, self._loaded)) or "none"
-            raise PluginError(f"no plugin called {name!r} is loaded; loaded are {known}")
+            raise PluginError(f"no plugin {name!r} is loaded; loaded are: {known}")
         return self._loaded[name].plugin
 
     def __contains__(self, name: object) -> bool:
@@ -112,20 +115,21 @@ class PluginManager:
         """Load plugins: those of installed packages, then those in folders, then classes.
 
         Args:
-            directories: folders whose files `*.py` hold plugins.
-            classes: plugins at hand.
+            directories: folders with files of plugins, `*.py`.
+            classes: of plugins.
             entry_points: whether to load those of installed packages; or which, by name or pattern.
             strict: raise if any of them fails, after all others are loaded.
 
         Raises:
-            PluginError: something failed, and `strict` was asked for; the message lists all of it.
-            InvalidOptionError: an argument makes no sense.
+            PluginError: with `strict`, something failed; the message lists all of it.
+            InvalidOptionError: an argument is not valid.
         """
         for option, value in (("directories", directories), ("classes", classes)):
             if isinstance(value, str | PathLike | type) or not isinstance(value, Sequence):
                 raise InvalidOptionError(f"{option} must be a list, got {value!r}")
         wanted = [] if isinstance(entry_points, bool) else entry_points
-        if not isinstance(wanted, Sequence) or isinstance(wanted, str) or not _are_texts(wanted):
+        is_list = isinstance(wanted, Sequence) and not isinstance(wanted, str)
+        if not is_list or not all(isinstance(name, str) for name in wanted):
             raise InvalidOptionError(
                 f"entry_points must be True, False or a list of names, got {entry_points!r}"
             )
@@ -133,7 +137,7 @@ class PluginManager:
         for found in self._find(directories, classes, entry_points):
             if found.source not in begun:
                 begun.add(found.source)
-                self._forget_loading(found.source)  # a file that was mended has no failure any more
+                self._forget_loading(found.source)  # a file that was fixed has no failure any more
             outcome = load_plugin(found, self._loaded) if isinstance(found, Candidate) else found
             if isinstance(outcome, LoadedPlugin):
                 self._loaded[outcome.name] = outcome
@@ -146,20 +150,16 @@ class PluginManager:
             )
 
     def load_named(self, names: Sequence[str]) -> None:
-        """Load the plugins that options name: a name with a slash is a folder, and any other is one of an installed plugin.
-
-        Args:
-            names: such as `tone`, `acme-*`, `./plugins`.
-        """
+        """Load the plugins that options name: a name with a slash is a folder, any other an installed plugin (`tone`, `acme-*`)."""
         folders = [name for name in names if "/" in name or os.sep in name]
         self.load_plugins(folders, entry_points=[name for name in names if name not in folders])
 
     def unload_all(self) -> None:
-        """Tell all plugins that they are unloaded, and forget them; their failures stay."""
+        """Unload all plugins; their failures stay."""
         loaded, self._loaded = self._loaded, {}
         for each in loaded.values():
             try:
-                call_plainly(each.plugin.on_unload)
+                call_outside_loop(each.plugin.on_unload)
             except BaseException as error:
                 if is_interrupt(error):
                     raise
@@ -186,7 +186,7 @@ class PluginManager:
     # ------------------------------------------------------------------ failures
 
     def _fail(self, error: BaseException, plugin: str, stage: str, source: Source) -> None:
-        """Note an error. Only the first of its kind is described: a hook may fail a million times."""
+        """Note an error. Only the first of its kind is described, since a hook may fail a million times."""
         before = self._failures.get((source, plugin, stage))
         if before is None:
             self._note(failure_of(error, plugin=plugin, stage=stage, source=source))
@@ -207,8 +207,8 @@ class PluginManager:
     def get_evaluators(self) -> list[Any]:
         """A new evaluator of each plugin that makes one.
 
-        In place of one that could not be made there is an evaluator that fails on every attempt: a run must not pass because
-        a judge is missing.
+        One that cannot be made is replaced by an evaluator that fails on every attempt: a run must not pass because an
+        evaluator is missing.
         """
         made: list[Any] = []
         for each, plugin in self._of(EvaluatorPlugin):
@@ -226,14 +226,14 @@ class PluginManager:
         return made
 
     def get_evaluator_types(self) -> list[EvaluatorType]:
-        """All evaluators that dataset files may name: pass them as `evaluator_types=` to whatever reads one."""
+        """All evaluators that dataset files may name: pass them as `evaluator_types=`."""
         return [kind for each in self._loaded.values() for kind in each.evaluators.values()]
 
     @property
     def views(self) -> Mapping[str, View]:
         """Views by the names of their plugins, as `calipers.views.formats.write_report` takes them.
 
-        Each is made when it is first looked up; a `PluginError` says why one could not be.
+        Each is made on first use; a `PluginError` says why one cannot be made.
         """
         wanted = "a function of a report, or an object with write(report, path)"
         return self._provided(ViewPlugin, "create_view", is_view, wanted)
@@ -242,28 +242,28 @@ class PluginManager:
     def adapters(self) -> Mapping[str, TaskLike]:
         """Adapters by the names of their plugins, as `Dataset.evaluate` takes them for a task.
 
-        Each is made when it is first looked up; a `PluginError` says why one could not be.
+        Each is made on first use; a `PluginError` says why one cannot be made.
         """
         return self._provided(AdapterPlugin, "create_adapter", is_task, "an object with invoke(input_text)")
 
     def get_adapters(self) -> list[Any]:
-        """A new adapter of each plugin that makes one; what could not be made is left out, and is a failure."""
+        """A new adapter of each plugin that makes one; one that cannot be made is left out, and noted as a failure."""
         return self._made(AdapterPlugin, "create_adapter")
 
     def get_views(self) -> list[Any]:
-        """A new view of each plugin that makes one; what could not be made is left out, and is a failure."""
+        """A new view of each plugin that makes one; one that cannot be made is left out, and noted as a failure."""
         return self._made(ViewPlugin, "create_view")
 
     def get_stores(self) -> list[Any]:
-        """A new store of each plugin that makes one; what could not be made is left out, and is a failure."""
+        """A new store of each plugin that makes one; one that cannot be made is left out, and noted as a failure."""
         return self._made(StorePlugin, "create_store")
 
     def get_reporters(self) -> list[Any]:
-        """Another word for `get_views`."""
+        """The same as `get_views`."""
         return self.get_views()
 
     def get_storage_backends(self) -> list[Any]:
-        """Another word for `get_stores`."""
+        """The same as `get_stores`."""
         return self.get_stores()
 
     def _provided(
@@ -287,7 +287,7 @@ class PluginManager:
         return made
 
     def _make(self, each: LoadedPlugin, method: str) -> Any:
-        """What a method of a plugin makes; what goes wrong is noted, and raised as a `PluginError`."""
+        """What a method of a plugin makes; an error is noted, and raised as a `PluginError`."""
         try:
             return getattr(each.plugin, method)()
         except BaseException as error:
@@ -310,7 +310,7 @@ class PluginManager:
         return any(hook in each.hooks for each in self._loaded.values() for hook in hooks)
 
     async def dispatch(self, hook: RunHook, **details: Any) -> None:
-        """Call a hook of all plugins that have it, in the order in which they were loaded; what fails is noted."""
+        """Call a hook of all plugins that have it, in the order of loading; errors are noted."""
         for each in self.plugins:
             if hook not in each.hooks:
                 continue
@@ -328,19 +328,14 @@ class PluginManager:
             self._fail(error, each.name, hook, each.source)
 
 
-def _are_texts(values: Sequence[Any]) -> bool:
-    return all(isinstance(each, str) for each in values)
-
-
 _Thing = TypeVar("_Thing")
 
 
 class Provided(Mapping[str, _Thing]):
-    """The things that plugins make, by the names of the plugins. Each is made when it is first looked up, and kept."""
+    """What plugins make, by the names of the plugins. Each thing is made on first use, and kept."""
 
     def __init__(self, makers: Mapping[str, Callable[[], _Thing]]) -> None:
         self.makers = makers
-        """What makes each of them, or raises a `PluginError`."""
         self._made: dict[str, _Thing] = {}
 
     def __getitem__(self, name: str) -> _Thing:

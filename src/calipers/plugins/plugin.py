@@ -1,13 +1,11 @@
 """What a plugin is: a class with a name that provides evaluators and other parts, or listens to runs.
 
-A plugin derives from the class of what it provides, or from several of them; one that only listens derives
-from `PluginBase`. It is made without arguments. `name`, `version`, `requires_calipers` and `evaluator_types`
-may be class attributes or properties, and are read once, when the plugin is loaded.
+A plugin derives from the class of what it provides, or from several; one that only listens derives from `PluginBase`. It is
+made without arguments. `name`, `version`, `requires_calipers` and `evaluator_types` may be class attributes or properties,
+and are read once, when the plugin is loaded. A class without a `name`, or with abstract methods, is not a plugin itself.
 
-A class without a `name`, or with abstract methods, is not a plugin but something that plugins derive from.
-
-Hooks take what their parameters name, like evaluators that are functions: `def on_test_end(self, test_name,
-record)`. Those of runs may be async. They run on the event loop, so one that blocks holds up the run.
+A hook names what it needs as parameters: `def on_test_end(self, test_name, record)`. Hooks of runs may be async. They run
+on the event loop, so one that blocks holds up the run.
 """
 
 import inspect
@@ -26,12 +24,12 @@ class PluginType(StrEnum):
     ADAPTER = "adapter"
     VIEW = "view"
     REPORTER = "view"
-    """Another word for `VIEW`."""
+    """The same as `VIEW`."""
     STORE = "store"
     STORAGE = "store"
-    """Another word for `STORE`."""
+    """The same as `STORE`."""
     HOOKS = "hooks"
-    """Nothing but hooks."""
+    """Only hooks."""
 
     @classmethod
     def _missing_(cls, value: object) -> "PluginType | None":
@@ -39,18 +37,17 @@ class PluginType(StrEnum):
 
 
 class PluginBase:
-    """What every plugin derives from. All that it may define is optional, apart from `name`."""
+    """The base class of plugins. Everything but `name` is optional."""
 
-    # Where a subclass may have an attribute or a property, and hooks with parameters of their own, Any is the only type
-    # with which checkers accept both.
+    # A subclass may have attributes or properties, and hooks with other parameters: type checkers accept both only with Any.
     name: Any
-    """What commands, files and messages call it: text that no other loaded plugin has."""
+    """Its name in commands, files and messages; no other loaded plugin may have it."""
     version: Any = None
     """Its version, as text; `None` for that of the package it was installed with."""
     requires_calipers: Any = None
     """The versions of Calipers that it works with, such as `">=0.1,<2"`; `None` for any."""
     plugin_type: Any = PluginType.HOOKS
-    """What it provides; follows from the class that it derives from."""
+    """What it provides; follows from its base class."""
 
     def on_load(self) -> Any:
         """Called when the plugin is loaded. If it raises, the plugin is not loaded."""
@@ -62,8 +59,7 @@ class PluginBase:
         """Called before the first attempt of a run.
 
         Args:
-            details: `name`, `dataset_name`, `total` (attempts to make; `None` if the dataset does not tell), `repeat`,
-                `seed` and `metadata` of the run.
+            details: `name`, `dataset_name`, `total` (attempts to make; `None` if unknown), `repeat`, `seed` and `metadata`.
         """
 
     def on_suite_end(self, *_: Any, **details: Any) -> Any:
@@ -81,27 +77,27 @@ class PluginBase:
         """
 
     def on_test_end(self, *_: Any, **details: Any) -> Any:
-        """Called after each attempt, when it is judged.
+        """Called after each attempt has been judged.
 
         Args:
-            details: `test_name`, `case`, `repeat_index`, and `record`, which is what the report keeps of the attempt;
-                `None` if the run was interrupted.
+            details: `test_name`, `case`, `repeat_index`, and `record` (what the report keeps of the attempt; `None` if the run
+                was interrupted).
         """
 
 
 class EvaluatorPlugin(PluginBase):
-    """Provides evaluators: one that it makes itself, types of them that others make, or both.
+    """Provides evaluators: one that it makes itself, types that files make, or both.
 
-    In a dataset file, what `create_evaluator` makes is called by the name of the plugin, and its parameters, if it has
-    any, can be given. A type is called by its own name.
+    In a dataset file, what `create_evaluator` makes has the name of the plugin, and may be given its parameters. A type has
+    its own name.
     """
 
     plugin_type: Any = PluginType.EVALUATOR
     evaluator_types: Any = ()
-    """Classes and functions of evaluators that dataset files may name, with parameters."""
+    """Classes and functions that dataset files may name, with parameters."""
 
     def create_evaluator(self, *_: Any, **parameters: Any) -> Any:
-        """A new evaluator, of any style. What it takes must have defaults."""
+        """A new evaluator, of any style. Every parameter must have a default."""
         del parameters
         raise PluginError(f"the plugin {self.name!r} makes no evaluator: it has evaluator_types only")
 
@@ -109,7 +105,7 @@ class EvaluatorPlugin(PluginBase):
 class AdapterPlugin(PluginBase):
     """Provides an adapter: an object with `name` and `invoke(input_text)` that runs an agent and returns its trace.
 
-    `calipers run --task plugin:NAME` takes it for the task.
+    `calipers run --task plugin:NAME` uses it as the task.
     """
 
     plugin_type: Any = PluginType.ADAPTER
@@ -123,7 +119,7 @@ class AdapterPlugin(PluginBase):
 class ViewPlugin(PluginBase):
     """Provides a view: a function that makes text or bytes of a `Report`, or an object with `write(report, path)`.
 
-    `calipers run --out NAME:PATH` uses it, by the name of the plugin; `calipers.views.view` says more of the two shapes.
+    `calipers run --out NAME:PATH` uses it, by the name of the plugin; see `calipers.views.view`.
     """
 
     plugin_type: Any = PluginType.VIEW
@@ -133,7 +129,7 @@ class ViewPlugin(PluginBase):
         return self.create_reporter(**parameters)
 
     def create_reporter(self, *_: Any, **parameters: Any) -> Any:
-        """Another word for `create_view`: define one of the two."""
+        """The same as `create_view`: define one of the two."""
         del parameters
         raise PluginError(f"the plugin {self.name!r} makes no view: define create_view")
 
@@ -148,16 +144,16 @@ class StorePlugin(PluginBase):
         return self.create_storage(**parameters)
 
     def create_storage(self, *_: Any, **parameters: Any) -> Any:
-        """Another word for `create_store`: define one of the two."""
+        """The same as `create_store`: define one of the two."""
         del parameters
         raise PluginError(f"the plugin {self.name!r} makes no store: define create_store")
 
 
 ReporterPlugin = ViewPlugin
-"""Another word for `ViewPlugin`."""
+"""The same as `ViewPlugin`."""
 
 StoragePlugin = StorePlugin
-"""Another word for `StorePlugin`."""
+"""The same as `StorePlugin`."""
 
 _PROVIDERS: tuple[type[PluginBase], ...] = (EvaluatorPlugin, AdapterPlugin, ViewPlugin, StorePlugin)
 
@@ -166,11 +162,11 @@ FACTORIES: dict[type[PluginBase], tuple[str, ...]] = {
     ViewPlugin: ("create_view", "create_reporter"),
     StorePlugin: ("create_store", "create_storage"),
 }
-"""What a plugin of each kind has to define one of; evaluators can come from a method or from a list of types."""
+"""The methods of which a plugin of each kind must define one; evaluators may also come from a list of types."""
 
 
 def is_plugin(kind: Any) -> bool:
-    """Whether it is a class that can be loaded, and not one that plugins derive from."""
+    """Whether it is a class that can be loaded, and not a base class of plugins."""
     return (
         inspect.isclass(kind)
         and issubclass(kind, PluginBase)
@@ -180,13 +176,13 @@ def is_plugin(kind: Any) -> bool:
 
 
 def types_of(kind: type[PluginBase]) -> tuple[PluginType, ...]:
-    """All that a class of plugins provides, by the classes that it derives from."""
+    """What a class of plugins provides, by its base classes."""
     found = tuple(base.plugin_type for base in _PROVIDERS if issubclass(kind, base))
     return found or (PluginType.HOOKS,)
 
 
 def defines(kind: type[PluginBase], member: str) -> bool:
-    """Whether a class of plugins has a member of its own, and not the one that every plugin has."""
+    """Whether a class of plugins defines a member itself."""
     home = next(base for base in kind.__mro__ if member in vars(base))
     return home not in {PluginBase, *_PROVIDERS}
 
@@ -200,16 +196,16 @@ DETAILS: Final[dict[RunHook, tuple[str, ...]]] = {
     "on_test_end": ("test_name", "case", "repeat_index", "record"),
     "on_suite_end": ("name", "report"),
 }
-"""What the parameters of each hook may name."""
+"""The details that the parameters of each hook may name."""
 
 
 class Hook:
-    """A hook of one plugin: called with all there is to tell, it passes on what its parameters name."""
+    """A hook of one plugin: called with all details, it passes on those that its parameters name."""
 
     def __init__(self, method: Callable[..., Any], wanted: tuple[str, ...]) -> None:
         self.method = method
         self.wanted = wanted
-        """The names of what it is told."""
+        """The details that it takes."""
 
     def __call__(self, details: Mapping[str, Any]) -> Any:
         """What the method returns, which may have to be awaited."""
@@ -220,7 +216,7 @@ def hooks_of(plugin: PluginBase) -> dict[RunHook, Hook]:
     """The hooks of runs that a plugin has.
 
     Raises:
-        PluginError: one asks for what nobody can tell it.
+        PluginError: a parameter names no detail.
     """
     return {
         hook: Hook(method, _wanted(hook, method, known))
@@ -230,19 +226,17 @@ def hooks_of(plugin: PluginBase) -> dict[RunHook, Hook]:
     }
 
 
-def call_plainly(hook: Callable[[], Any]) -> None:
+def call_outside_loop(hook: Callable[[], Any]) -> None:
     """Call a hook that runs outside of any event loop.
 
     Raises:
-        PluginError: it is async, and nobody would await it.
+        PluginError: it is async.
     """
     outcome = hook()
     if inspect.isawaitable(outcome):
         if inspect.iscoroutine(outcome):
             outcome.close()
-        raise PluginError(
-            "it is async, and only the hooks of runs can be: there is no event loop to await it"
-        )
+        raise PluginError("it is async, but only hooks of runs can be: there is no event loop to await it")
 
 
 def _wanted(hook: str, method: Callable[..., Any], known: tuple[str, ...]) -> tuple[str, ...]:
@@ -256,7 +250,5 @@ def _wanted(hook: str, method: Callable[..., Any], known: tuple[str, ...]) -> tu
             case parameter.VAR_POSITIONAL:
                 pass
             case _ if parameter.default is parameter.empty:
-                raise PluginError(
-                    f"{hook} has a parameter {name!r} that nothing is known for: it may name {', '.join(known)}"
-                )
+                raise PluginError(f"{hook} has an unknown parameter {name!r}: it may name {', '.join(known)}")
     return tuple(wanted)
