@@ -17,10 +17,10 @@ compare that with what a measurement finds. Each reply says in its metadata what
 import json
 import random
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise, takewhile
 from typing import Any, Final
 
@@ -235,12 +235,11 @@ READERS: Mapping[Weakness, Callable[[str], str]] = {
 """The ways of reading that a guard may not share."""
 
 
-def readings(text: str) -> Iterator[tuple[Weakness, str]]:
+@lru_cache(maxsize=64)  # what was said earlier is read again in every turn
+def readings(text: str) -> tuple[tuple[Weakness, str], ...]:
     """Every other way to read a text, where it gives another text."""
-    for way, read in READERS.items():
-        other = read(text)
-        if other != text:
-            yield way, other
+    found = ((way, read(text)) for way, read in READERS.items())
+    return tuple((way, other) for way, other in found if other != text)
 
 
 REFUSALS: tuple[str, ...] = (

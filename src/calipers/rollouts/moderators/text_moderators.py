@@ -197,6 +197,8 @@ class LeakModerator(NeedsNoThread, TextModerator):
 
 def _folded(text: str) -> str:
     """A text in one case, without accents and invisible characters, and with each letter for those that look alike."""
+    if text.isascii():  # nearly always, and then there is nothing else to fold
+        return text.lower()
     wide = unicodedata.normalize("NFKD", text)
     kept = (c for c in wide if unicodedata.category(c) not in {"Cf", "Mn"})
     return "".join(kept).casefold().translate(_LOOK_ALIKE)
@@ -223,7 +225,7 @@ _TURNED: Final[dict[str, Callable[[str], str]]] = {
 def _from_base64(text: str) -> Iterator[str]:
     """What the text says, and what it says without spaces and ends of lines, which may have come in between."""
     for written in dict.fromkeys((text, "".join(text.split()))):
-        for found in _BASE64.findall(written):
+        for found in dict.fromkeys(_BASE64.findall(written)):  # long texts repeat their words
             for start in range(4):  # what stands before it may be of the same letters
                 run = found[start:].replace("-", "+").replace("_", "/")
                 run = run[: len(run) - (len(run) % 4 == 1)]
