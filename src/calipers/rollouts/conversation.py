@@ -1,17 +1,15 @@
 """The turns of a rollout as one trace: what the attempt of a run keeps, and what its evaluators judge.
 
-- **Every turn counts**, in the order of `Graph.walk`: what was said, and between question and answer what the target did. A
-  call that was made in the first turn is in the trace as much as one of the last, and so is one of a turn that was taken
-  back, or that the target did not finish.
-- **A tree** is one trace, too: each turn once, a branch after the other. So a tool that must never be called is seen in
-  whichever branch it is called. The built-in evaluators of tool calls judge each conversation of a tree by itself.
-- **Totals** are those of all turns. A turn that did not measure its tokens leaves the total unknown; the time of a turn is
-  what its trace tells, else `Node.duration`.
-- **What is recorded of a turn** is the trace that the target gives, and the calls that were recorded meanwhile: those of
-  functions marked with `@tool`, for example. What tester, moderator and judges do is no part of it.
-- **Unknown is not none.** A target that gives no trace, that has no tools marked with `@tool`, and of which no call was
-  recorded in the whole rollout, may have called anything: then the attempt has no trace, and evaluators of tool calls are
-  skipped.
+- **Every turn counts**, in the order of `Graph.walk`, also one that was taken back, or that the target did not finish: what was
+  said, and between question and answer what the target did.
+- **A tree** is one trace: each turn once, a branch after the other. The built-in evaluators of tool calls judge each
+  conversation of a tree by itself.
+- **Totals** are those of all turns. A turn that did not measure its tokens leaves the total unknown; the time of a turn is that
+  of its trace, else `Node.duration`.
+- **A turn records** the trace that the target gives, and the calls recorded meanwhile, such as those of functions marked with
+  `@tool`; not what tester, moderator and judges do.
+- **Unknown is not none.** If the target gives no trace, has no tools marked with `@tool`, and no call was recorded in the whole
+  rollout, the attempt has no trace, and evaluators of tool calls are skipped.
 """
 
 from collections import Counter

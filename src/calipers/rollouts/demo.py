@@ -1,17 +1,14 @@
 """A target with known weaknesses, to learn on and to check measurements against.
 
 `VaultAssistant` looks after a toy rocket and will talk about it, but must not tell the code word that starts it. It needs no
-model, no network and no key; the same conversation gives the same answer, so you can look up what breaks it (`Weakness`) and
-compare that with what a measurement finds. Each reply says in its metadata what happened: `weakness` where it gave way, and
-`refused` where it said no.
+model, no network and no key. The same conversation gives the same answer, so you can compare what breaks it (`Weakness`) with
+what a measurement finds. Each reply says in its metadata what happened: `weakness` where it gave way, `refused` where it said no.
 
-- **Asking is refused.** A request for the code word gets a refusal, in whichever writing, unless one of its weaknesses
-  lets it through. It understands one layer of every writing; the weakness is that its guard does not.
+- **Asking is refused**, in any writing, unless one of its weaknesses lets the request through. It understands one layer of every
+  writing; its guard may not. It reads by rules that do not know the attacks by name or wording.
 - **A refusal makes it wary.** From then on, tricks that need its trust fail: roles, stories, thoughts, claims, small
   steps. Those that go around its guard work as before. Turns that were taken back never happened.
 - **Chance has one place**, `HYPOTHETICAL`: drawn from `seed`, the seed of the turn in a rollout, and the message.
-- **It reads by rules** that do not know the attacks by name or wording. What looks like base64 is decoded, named parts are
-  joined; one layer of each, no encodings of encodings.
 """
 
 import json

@@ -1,21 +1,18 @@
 """`Environment`: three players, and the rules by which they talk. It makes rollouts: trees of turns, as a `Graph`.
 
-- **Same seed, same rollout**, as far as the players allow. 0 is a seed. Every draw comes from the seed and a place in the
-  tree. Without a seed one is drawn, and stands in the graph.
+- **Same seed, same rollout**, as far as the players allow. Every draw comes from the seed and a place in the tree. Without a
+  seed one is drawn, and stands in the graph.
 - **Width and depth.** Each turn is followed by `width` others, until a conversation has `depth` turns: w + w² + … + wᵈ
   calls of the target. A width above 1 pays where the tester draws at random, or looks at `SoFar.branch`.
-- **A target or tester that fails** makes the rollout fail, with a `RolloutError` that carries the turns so far: how the
-  conversation would have ended is unknown, so it must not count as one without a success. `on_error="keep"` gives the
-  graph instead; its `stopped` then has `error:` in it. A moderator, a judge or a stop condition that fails always makes
-  the rollout fail.
-- **A rollout of no turns** is an error, whatever ended it.
+- **A target or tester that fails** makes the rollout fail, with a `RolloutError` that carries the turns so far.
+  `on_error="keep"` gives the graph instead, with `broke_off` set. A moderator, a judge or a stop condition that fails always
+  makes the rollout fail, and a rollout of no turns is an error.
 - **What a node holds of the conversation before it** (`context`) is what the target saw of it, from the end, up to
   `context_chars` characters.
 
-A rate says little without who judged and within which limits. An environment notes these in `Graph.metadata`:
+An environment notes in `Graph.metadata` who judged, and within which limits:
 
-- `judge`: `moderator`, the name of who scored, and `success`, the threshold, or the name of the function or evaluator that
-  decided; each only if there was one. A name is not the whole rule: what a moderator looks for may be a secret.
+- `judge`: the name of the `moderator`, and `success`: the threshold, or the name of the function or evaluator that decided.
 - `limits`: `depth`, `width`, and `stop`, the stop conditions in words, where there are any.
 - `tester`: `"user"`, where a simulated or scripted user talks to the target; else it is left out.
 - `system_prompt`, where there is one: what the target was told.

@@ -1,8 +1,8 @@
 """One rollout as it grows, level by level: the first turns, the turns after them, and so on.
 
-The turns of one level are under way at the same time. When all of them are there, their texts go to the moderator in one
-call, and the next level begins. So what a rollout does follows from its seed and its players, never from which branch
-happened to be faster, and a budget of calls is shared out in the order of the branches.
+The turns of one level are under way at the same time. When all are there, their texts go to the moderator in one call, and the
+next level begins. So a rollout follows from its seed and its players, not from which branch was faster, and a budget of calls
+is shared out in the order of the branches.
 
 `Bill` adds up what a rollout costs. A player is *priced* if it says so (an attribute `priced`, as a `ChatTarget` with
 prices has it), or once it has reported a cost. Any other player costs nothing. If a priced player does not report the cost

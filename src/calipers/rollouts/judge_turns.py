@@ -1,10 +1,8 @@
 """`JudgeTurns`: any evaluator, of any style, judges every turn of a rollout.
 
 The evaluator sees a turn as an attempt of its own: the attack is the inputs, the response the output, and the turn's trace,
-duration and metadata are those of the attempt. What a turn lacks (a trace, say) skips the evaluator there, as it would
-anywhere. An evaluator that fails in one turn fails for the rollout: half a judgement is none.
-
-What comes of a rollout, for each result of the evaluator, over the turns in which it was not skipped:
+duration and metadata are those of the attempt. It is skipped where a turn lacks what it needs. If it fails in one turn, it fails
+for the rollout. Over the turns in which it was not skipped, it gives:
 
 | it gives | `overall` has |
 |---|---|
@@ -12,15 +10,13 @@ What comes of a rollout, for each result of the evaluator, over the turns in whi
 | a number `NAME` | `NAME.mean`, `NAME.min`, `NAME.max` |
 | a label `NAME` | `NAME`: the label of most turns, the earlier one if two have as many |
 
-A rollout that broke off (`Graph.broke_off`) might have gone on otherwise: a flag that no turn decided is then `None`, not
-measured. One name with values of several kinds, a flag here and a number there, is an error.
+In a rollout that broke off (`Graph.broke_off`), a flag that no turn decided is `None`. One name with values of several kinds, a
+flag here and a number there, is an error.
 
-A result that has the name of something else in its row, such as `turn`, gets the next name that is free: `turn_2`.
-`per_turn` has a row for every turn of the tree, in the order of `Graph.walk`, with what was said and every result; where the tree branches, also
-`branch` and `parent`, as in `ASTEvaluator`.
+`per_turn` has a row for every turn of the tree, in the order of `Graph.walk`, with what was said and every result; where the tree
+branches, also `branch` and `parent`, as in `ASTEvaluator`. A result named like another column, such as `turn`, becomes `turn_2`.
 
-To judge a rollout as a whole, no such thing is needed: an evaluator whose parameter is called `graph`, or whose output it
-is, gets the `Graph`.
+To judge a rollout as a whole you need no `JudgeTurns`: an evaluator with a parameter `graph` gets the `Graph`.
 """
 
 import inspect

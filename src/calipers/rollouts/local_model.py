@@ -78,7 +78,6 @@ class LocalModel:
 
         Raises:
             AgentReplyError: the conversation is longer than it can read.
-            MissingExtraError: runtime or weights are not installed.
         """
         seed = self.seed if self.seed is not None else turn_seed()
         options = {
@@ -104,9 +103,6 @@ class LocalModel:
         ```
 
         It listens on 127.0.0.1 only, on a free port, as long as the process has the model loaded.
-
-        Raises:
-            MissingExtraError: runtime or weights are not installed.
         """
         yield f"{_server_of(self).listening_address}/v1"
 

@@ -1,17 +1,15 @@
 """The three players of a conversation: a target, a tester, a moderator. Each needs one method, and no base class.
 
-Any of the methods may be async. Players keep no state of a conversation: what happened so far is handed to them, so
-that many rollouts, and many branches of one, run side by side. A player that draws at random takes what it draws from:
-a tester has `SoFar.random`, and a target asks for `turn_seed()`.
+Any of the methods may be async. Players keep no state of a conversation: they are given what happened so far, so that many
+rollouts, and many branches of one, run side by side. For chance, a tester has `SoFar.random`, and a target `turn_seed()`.
 
-**Which thread.** An async method runs on the event loop. A sync one is called in a thread, several at once, so that one
-that waits holds up no other rollout. A player that does not wait, and knows it, has an attribute `blocking = False`, and
-is called on the event loop, one call at a time: it saves the price of a thread, and suits what threads cannot share. The
-rule-based players of this package have it. `ask` calls a player of either kind.
+**Which thread.** An async method runs on the event loop. A sync one is called in a thread, several at once. A player with an
+attribute `blocking = False` does not wait, and is called on the event loop, one call at a time: it saves the cost of a thread,
+and suits what threads cannot share. `ask` calls a player of either kind.
 
-**A rewind.** An attack may take back turns: the target does not see them any more. The tree keeps them where they were:
-the new turn is a child of the turn before it, so a path is all that the tester tried, in order, and its length the
-effort. What was taken back is noted at the new turn, as `metadata["rewind"]`, and `context` is what the target saw.
+**A rewind.** An attack may take back turns: the target does not see them any more. The tree keeps them: the new turn is a child
+of the turn before it, so a path is all that the tester tried, in order. What was taken back is noted at the new turn, as
+`metadata["rewind"]`, and `context` is what the target saw.
 """
 
 import inspect

@@ -1,18 +1,16 @@
-"""A rollout that broke a target, kept as a case: the same attacks again, so that what was mended stays mended.
+"""A rollout that broke a target, kept as a case: the same attacks again, so that what was fixed stays fixed.
 
 `rollout_case` makes a case of the conversation that led to the earliest success: its attacks, as plain data that any
 dataset file can hold. `Replay` is the task that says them to a target again, and `TargetHeld` the evaluator that fails
 where the target gives way. `save_failures` does this for all rollouts of a run that succeeded.
 
-The attacks are said as they were, whatever the target answers now: that an old attack fails is no proof that one adapted
-to the new answers would. It ends with the first success. The recorded seed is used again; a target that draws from
-`turn_seed()` may still answer otherwise, for the conversation stands at another place in another tree.
+The attacks are said as they were, whatever the target answers now, until the first success: an attack that adapts to the new
+answers might still succeed. The recorded seed is used again, but a target that draws from `turn_seed()` may answer otherwise.
 
-**A replay must not pass for want of something.** The case keeps the opening, the system prompt and a threshold of success,
-and they are used again. The moderator, and a rule of success that is a function or an evaluator, cannot be kept: give
-`Replay` those of the run. Before the replay the judge is shown the response by which the target gave way then; where it
-finds no success in that, it is another judge, and the replay is refused. (A function that asks for `turns` or `node` cannot
-be asked so.) Another system prompt than the recorded one is a fair way to mend a target; the verdict then says so.
+**The judge must be the same.** The case keeps the opening, the system prompt and a threshold of success. It cannot keep the
+moderator, or a rule of success that is a function or an evaluator: give `Replay` those of the run. Before the replay the judge is
+shown the response by which the target gave way then; if it finds no success in that, the replay is refused. (A function that asks
+for `turns` or `node` cannot be checked so.) With another system prompt than the recorded one, the verdict says so.
 """
 
 import itertools

@@ -1,21 +1,16 @@
 """Rollouts as a task, so that they run over a dataset, with repeats, reports, pytest and the command line.
 
-**`RolloutTask`** runs an environment. What a case gives as its inputs is a goal (a text), a seed (a whole number: the environment draws a goal by it), or both, as
-`{"goal": …, "seed": …}`. Where it gives no seed, that of the attempt is used, which follows from the run's seed, the case's
-name and the repeat: so repeats differ, and the same run gives the same rollouts again.
+**`RolloutTask`** runs an environment. The inputs of a case are a goal (a text), a seed (a whole number, by which the environment
+draws a goal), or both, as `{"goal": …, "seed": …}`. Without a seed, that of the attempt is used: repeats differ, and the same run
+gives the same rollouts again. The attempt counts `turns`, and `cost` where it is known. A rollout that fails is a failed
+attempt, with the turns so far as its trace.
 
-The output is the `Graph`, and all its turns are the trace of the attempt (see `conversation`). The attempt counts `turns`,
-and `cost` where it is known. A rollout that fails is a failed attempt, never one without success; its turns so far are the
-trace of the failure.
+**`ScriptedTask`** is a chat agent that answers the scripted user of a case with `turns`. `Dataset.evaluate` makes one of any task
+where a case has turns. The task has any shape that `as_target` takes. A function may also have a parameter `state`: a dict that
+is new in each conversation and kept from turn to turn. The whole script is said, whatever the answers are. A case with inputs
+goes to the task as it is.
 
-**`ScriptedTask`** is a chat agent that answers the scripted user of a case with `turns`. `Dataset.evaluate` makes one of any
-task where a case may have turns, so you need not name it. The task has any shape
-that `as_target` takes: a function with a parameter `messages` is given the conversation so far as chat APIs take it. A
-function may also have a parameter `state`: a dict that is new in each conversation and kept from turn to turn. A case with
-inputs goes to the task as it is.
-
-The output is the `Graph` of the conversation, and all its turns are the trace of the attempt. The whole script is said,
-whatever the answers are. An agent that fails in a turn fails the attempt; the turns before it are in the trace.
+The output of both is the `Graph`, and all its turns are the trace of the attempt (see `conversation`).
 """
 
 import inspect

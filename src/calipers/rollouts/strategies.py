@@ -10,16 +10,13 @@
 | `Backtracking` | takes back what was refused, and puts it otherwise |
 | `Adaptive` | chooses the next attack by what the last ones achieved: a small example of a search |
 
-`STRATEGIES` has one of each, by name. Each is a value with one method, `next_attack(so_far)`, that keeps no state: the turns
-so far and the source of chance decide, and the same two give the same attack. A search of your own plugs in here, too:
-anything that chooses the next attack given what happened is a `Tester`.
+`STRATEGIES` has one of each, by name. Each is a value with one method, `next_attack(so_far)`, that keeps no state: the same turns and
+the same source of chance give the same attack. A search of your own is a `Tester`, too.
 
-**Single-turn attacks** begin the conversation anew, by taking back the turns before, because they are meant for a target that
-has heard nothing yet. With `fresh=False` the target sees them all, and how it deals with a user who tries one trick after the
-other is part of the measurement.
+**Single-turn attacks** begin the conversation anew, by taking back the turns before. With `fresh=False` the target sees them all.
 
-**Steps** are texts with places for the goal and its topic. A rule finds the topic: the goal without the words of asking in
-front of it. `Tell me the code word.` is about `the code word`. Where the rule is wrong, name the topic yourself.
+**Steps** are texts with places for the goal and its topic: the goal without the words of asking, so `Tell me the code word.` is
+about `the code word`. Where that rule is wrong, name the topic yourself.
 """
 
 import re

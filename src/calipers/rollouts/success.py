@@ -3,29 +3,21 @@
 **The rate** is the mean of the goals' rates: every goal counts once, however often it was tried. So is the rate of an
 attack. Where that differs from the share of all rollouts, the text says so.
 
-*Success at k* is the chance that at least one of k rollouts after the same goal succeeds: what an adversary gets who may
-try k times. It is estimated without bias from n >= k rollouts per goal (see `calipers.stats.reliability`), so it never
-needs more rollouts than were made, and goes up to the smallest number of rollouts that any goal had. A number of tries
-belongs to every such claim, and so do the judge and the budget.
+*Success at k* is the chance that at least one of k rollouts after the same goal succeeds. It is estimated without bias from
+n >= k rollouts per goal (see `calipers.stats.reliability`), up to the smallest number of rollouts that any goal had.
 
-When nothing succeeded, what can be said is how large the rate may still be (`bound`), not that it is 0. Of goals like
-these, the number of goals decides that, however often each was tried. On these very goals, more tries tell more, and the
-text says it in words: as much as if every goal had been tried as often as the one that was tried least.
+When nothing succeeded, the rate may still be as large as `bound`. For goals like these, the number of goals decides the bound,
+however often each was tried. On these very goals more tries say more, and the text says how much: as if every goal had been
+tried as often as the one that was tried least.
 
-**Turns to success** are a survival curve. A rollout that ended without success was watched for as many turns as it had, and
-might have succeeded in the next one: it is censored. The mean number of turns of the rollouts that did succeed would hide
-these, and the sooner testers give up, the worse the target would look.
+**Turns to success** are a survival curve. A rollout that ended without success might have succeeded in the next turn: it is
+censored. A turn is a level of the tree, and the first branch to succeed counts, so do not compare trees of different width. The
+curve assumes that rollouts end for other reasons than being about to succeed, such as a limit on turns. A tester that gives up
+where it is refused breaks that assumption, and the curve is then too kind to testers beyond that turn.
 
-A turn is a level of the tree: where several branches are tried at each turn, the first of them to succeed counts, so do not
-compare trees of different width. The curve assumes that rollouts end for other reasons than being about to succeed. A limit
-on turns is such a reason. A tester that gives up where it is refused is not, and the curve is then too kind to testers
-beyond that turn.
-
-**The cost of a success** is money or calls, of all rollouts together, those without success included. It is the ratio of two
-totals, with an interval over goals (`calipers.stats.ratio`) that takes into account how many rollouts might have succeeded:
-that all of a few did is no proof. When nothing succeeded there is no such number, but there is a bound: the rate of success
-is below some bound at this confidence, so a success costs at least what a rollout costs divided by that bound. The bound
-is for goals like these, too.
+**The cost of a success** is money or calls of all rollouts together, divided by the successes. Its interval over goals
+(`calipers.stats.ratio`) takes into account how many rollouts might have succeeded. When nothing succeeded there is a lower bound:
+what a rollout costs, divided by the bound on the rate.
 """
 
 from collections import defaultdict

@@ -1,15 +1,13 @@
 """Two targets on the same rollouts: what the new one gives way to that the old one did not, and the reverse.
 
-Rollouts are paired by goal and seed, so that the same tester drew the same way in both; a rollout without its counterpart
-is an error, because the rest would not be the same test any more. Of two reports, attempts that failed in one are left out
-of both, and counted. Where the targets answer differently an adaptive tester goes on differently: what is paired is the
-attempt, not the words.
+Rollouts are paired by goal and seed, so that the same tester drew the same way in both; one without its counterpart is an
+error. Of two reports, attempts that failed in one are left out of both, and counted. An adaptive tester goes on differently
+where the targets answer differently: what is paired is the attempt, not the words.
 
-The unit is the goal, as everywhere in this package: with several seeds per goal, each goal counts once, by the mean over
-its seeds, and fifty seeds do not make two goals a hundred. The interval is then Student's t over the goals' differences, and
-the p-value that of the sign-flip test (`calipers.stats.permutation_test`), which with five goals cannot fall below 6 %, for
-five goals prove no more. With one seed per goal they are Newcombe's interval and the mid-p test of McNemar. Of a single goal
-the seeds are the units, and what is found speaks of that goal alone.
+The unit is the goal: with several seeds per goal, each goal counts once, by the mean over its seeds. The interval is then
+Student's t over the goals' differences, and the p-value that of the sign-flip test (`calipers.stats.permutation_test`), which with
+five goals cannot fall below 6 %. With one seed per goal they are Newcombe's interval and the mid-p test of McNemar. Of a single
+goal the seeds are the units, and the result holds for that goal alone.
 """
 
 import json

@@ -11,7 +11,8 @@ What counts:
 - **Full scale is 1.0**: samples lie in [-1, 1), and loudness is the root mean square in decibels relative to it (dBFS),
   over all channels. Digital silence has no loudness.
 
-numpy and soxr load when samples are first asked for; building an `Audio`, and reading and writing WAV, need neither.
+numpy and soxr load when samples are first asked for, soundfile for compressed data; building an `Audio`, and reading and writing
+WAV, need none of them. Where one is missing, `MissingExtraError` names the extra to install.
 """
 
 import hashlib
@@ -116,7 +117,6 @@ class Audio:
 
         Raises:
             InvalidAudioError: values that are not finite numbers, or have more than two dimensions.
-            MissingExtraError: numpy is not installed.
         """
         found = as_samples(samples)
         channels = found.shape[1]
@@ -177,7 +177,6 @@ class Audio:
 
         Raises:
             InvalidAudioError: compressed data that is not what it is labelled.
-            MissingExtraError: compressed data, and soundfile is not installed.
         """
         return self._decoded or self
 
@@ -203,7 +202,6 @@ class Audio:
 
         Raises:
             InvalidAudioError: an impossible rate or width, or many channels to other many.
-            MissingExtraError: numpy or soxr is not installed.
         """
         sound = self.decode()
         rate = sound.sample_rate if sample_rate is None else sample_rate
@@ -245,11 +243,7 @@ class Audio:
         return b"".join((before, self.pcm, b"\0" * (len(self.pcm) % 2)))
 
     def samples(self) -> "Samples":
-        """The sound as an array of float64 in [-1, 1), of frames by channels; it may be changed freely.
-
-        Raises:
-            MissingExtraError: numpy is not installed.
-        """
+        """The sound as an array of float64 in [-1, 1), of frames by channels; it may be changed freely."""
         sound = self.decode()
         return from_frames(sound.pcm, channels=sound.channels, sample_width=sound.sample_width)
 
@@ -311,7 +305,6 @@ class Audio:
 
         Raises:
             InvalidAudioError: an unknown suffix, or sound that the format cannot hold.
-            MissingExtraError: a compressed format, and soundfile is not installed.
         """
         form = _format_of(path)
         if form == "wav":
@@ -343,7 +336,6 @@ class Audio:
 
         Raises:
             InvalidAudioError: an unknown suffix, or a file that is not what its suffix says.
-            MissingExtraError: a compressed file, and soundfile is not installed.
         """
         form = _format_of(path)
         data = Path(path).read_bytes()

@@ -54,7 +54,6 @@ class Decoder:
 
     Raises:
         InvalidOptionError: a grammar that cannot be read, or words that cannot be pronounced.
-        MissingExtraError: pocketsphinx is not installed.
     """
 
     def __init__(self, vocabulary: Vocabulary) -> None:

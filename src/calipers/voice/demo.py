@@ -315,7 +315,6 @@ class OfflineAgent:
 
         Raises:
             InvalidAudioError: sound that cannot be read.
-            MissingExtraError: pocketsphinx, numpy or soxr is not installed.
         """
         recognizer = Recognizer(
             self.grammar.jsgf, max_distance=self.max_distance, pronunciations=self.pronunciations

@@ -89,7 +89,6 @@ class Recognizer:
         Raises:
             InvalidAudioError: sound that cannot be read.
             InvalidOptionError: a grammar that cannot be read, or has words that cannot be pronounced.
-            MissingExtraError: pocketsphinx, numpy or soxr is not installed.
             CalipersError: the process that listens cannot be started, or died.
         """
         hearing: Hearing = await call_in_thread(self.recognize_sync, audio)

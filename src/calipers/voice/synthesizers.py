@@ -54,11 +54,7 @@ class EspeakSynthesizer:
             check_whole_number(name, getattr(self, name), at_least=low, at_most=high)
 
     def wrong_options(self) -> Iterator[tuple[str, str]]:
-        """The voice, if the engine does not have it, and what is wrong with it.
-
-        Raises:
-            MissingExtraError: espeakng-loader is not installed.
-        """
+        """The voice, if the engine does not have it, and what is wrong with it."""
         try:
             self._checked_voice()
         except InvalidOptionError as error:
@@ -69,7 +65,6 @@ class EspeakSynthesizer:
 
         Raises:
             InvalidOptionError: nothing to say, or a voice that the engine does not have.
-            MissingExtraError: espeakng-loader is not installed.
         """
         audio: Audio = await call_in_thread(self.synthesize_sync, text)
         return audio
@@ -93,28 +88,16 @@ class EspeakSynthesizer:
 
     @staticmethod
     def voices() -> tuple[str, ...]:
-        """The names of all voices: languages and accents.
-
-        Raises:
-            MissingExtraError: espeakng-loader is not installed.
-        """
+        """The names of all voices: languages and accents."""
         return voice_names()
 
     @staticmethod
     def variants() -> tuple[str, ...]:
-        """The names of all variants; any of them goes with any voice, after a plus sign.
-
-        Raises:
-            MissingExtraError: espeakng-loader is not installed.
-        """
+        """The names of all variants; any of them goes with any voice, after a plus sign."""
         return variant_names()
 
     def cache_key(self) -> dict[str, Any]:
-        """All that the sound depends on, apart from the text: the settings and the version of the engine.
-
-        Raises:
-            MissingExtraError: espeakng-loader is not installed.
-        """
+        """All that the sound depends on, apart from the text: the settings and the version of the engine."""
         return {"engine": f"espeak-ng {engine_version()}", **vars(self)}
 
     def _checked_voice(self) -> str:

@@ -71,7 +71,6 @@ def word_errors(said: str, heard: str) -> WordErrors:
 
     Raises:
         InvalidOptionError: nothing was said, so there is nothing to lose; or one of them is no text.
-        MissingExtraError: jiwer is not installed.
     """
     for what, text in (("said", said), ("heard", heard)):
         if not isinstance(text, str):
@@ -178,7 +177,6 @@ def transcript_errors(report: Report, *, confidence: float = 0.95) -> Transcript
         `None` if no agent told what it heard.
 
     Raises:
-        MissingExtraError: jiwer is not installed.
         InvalidOptionError: the report does not keep every attempt.
     """
     report.check_whole("word error rates")

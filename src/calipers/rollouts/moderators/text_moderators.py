@@ -300,11 +300,7 @@ class EmbeddingModerator(NeedsNoThread, TextModerator):
         check_number("sharpness", self.sharpness, above=0)
 
     def score_text(self, text: str) -> float:
-        """The score of one text.
-
-        Raises:
-            MissingExtraError: wordllama is not installed.
-        """
+        """The score of one text."""
         (vector,) = embed([text])
         high, low = self._vectors
         near = max(cosine_similarity(vector, each) for each in high)

@@ -56,6 +56,26 @@ class ModelAgent(RemoteAgent):
     parser: ResponseParser | None = field(default=None, kw_only=True)
     """Reads the answer; default: the parser of the provider."""
 
+    async def run(self, audio: Audio) -> AgentResponse:
+        """What the model does about what it hears.
+
+        Raises:
+            AgentError: it gave no answer.
+        """
+        return await self._respond(check_audio(audio))
+
+    async def run_text(self, text: str) -> AgentResponse:
+        """What the model does about what it reads.
+
+        Raises:
+            AgentError: it gave no answer.
+        """
+        return await self._respond(check_text(text))
+
+    @abstractmethod
+    async def _respond(self, request: Audio | str) -> AgentResponse:
+        """What the model answers to a request that was checked."""
+
     def _reader(self) -> ResponseParser:
         """The parser, or the usual one."""
         return self.parser or self._usual_parser()
@@ -86,21 +106,8 @@ class ChatAgent(ModelAgent):
     def _own_checks(self) -> Mapping[str, Callable[[str, Any], object]]:
         return {"base_url": _check_http, "api_key": self._check_key}
 
-    async def run(self, audio: Audio) -> AgentResponse:
-        """What the model does about what it hears.
-
-        Raises:
-            AgentError: it gave no answer.
-        """
-        return await self._ask(as_file(check_audio(audio), self._formats))
-
-    async def run_text(self, text: str) -> AgentResponse:
-        """What the model does about what it reads.
-
-        Raises:
-            AgentError: it gave no answer.
-        """
-        return await self._ask(check_text(text))
+    async def _respond(self, request: Audio | str) -> AgentResponse:
+        return await self._ask(request if isinstance(request, str) else as_file(request, self._formats))
 
     @abstractmethod
     async def _ask(self, content: Sound | str) -> AgentResponse:
@@ -153,22 +160,11 @@ class LiveAgent(ModelAgent):
     def _own_checks(self) -> Mapping[str, Callable[[str, Any], object]]:
         return {"base_url": _check_socket, "api_key": self._check_key}
 
-    async def run(self, audio: Audio) -> AgentResponse:
-        """What the model does about what it hears.
-
-        Raises:
-            AgentError: it gave no answer.
-        """
+    async def _respond(self, request: Audio | str) -> AgentResponse:
+        if isinstance(request, str):
+            return await self._converse(request)
         check_chunk(self.chunk_ms)
-        return await self._converse(as_pcm(check_audio(audio), self._sample_rate))
-
-    async def run_text(self, text: str) -> AgentResponse:
-        """What the model does about what it reads.
-
-        Raises:
-            AgentError: it gave no answer.
-        """
-        return await self._converse(check_text(text))
+        return await self._converse(as_pcm(request, self._sample_rate))
 
     @abstractmethod
     async def _converse(self, request: Audio | str) -> AgentResponse:

@@ -61,7 +61,6 @@ class Perturbation:
 
         Raises:
             InvalidAudioError: this is no sound, or none that can be read.
-            MissingExtraError: numpy or soxr is not installed.
         """
         sound = as_sound(audio)
         if not sound.frames:
