@@ -66,7 +66,7 @@ def test_a_number_of_numpy_is_a_number_of_python_to_the_environment():
     ("seeds", "n", "says"),
     [
         (None, None, "how many rollouts"),
-        (None, 0, "n_rollouts must be a whole number from 1, got 0"),
+        (None, 0, "n_rollouts must be a whole number from 1, or None, got 0"),
         (None, -1, "got -1"),
         (None, True, "got True"),
         (None, 2.5, "got 2.5"),

@@ -14,7 +14,14 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from calipers.data.argument_checks import check_flag, check_text, is_number, is_whole_number
+from calipers.data.argument_checks import (
+    check_flag,
+    check_list,
+    check_mapping,
+    check_text,
+    is_number,
+    is_whole_number,
+)
 from calipers.data.jsonable import plain
 from calipers.data.trace import Trace
 from calipers.data.trace_json import read_trace, trace_data
@@ -88,13 +95,14 @@ def read_graph(data: Any) -> Graph[Any, Any]:
             f"the rollout has format version {version}, and this release reads up to {FORMAT_VERSION}: "
             "install a newer calipers"
         )
-    turns = data.get("turns")
-    if not isinstance(turns, list):
-        raise InvalidRolloutError(f"the turns of a stored rollout are a list, got {turns!r:.200}")
+    turns = check_list("the turns of a stored rollout", data.get("turns"), error=InvalidRolloutError)
     read = [_read_turn(turn, f"turns[{place}]") for place, turn in enumerate(turns)]
     children = tree_of((turn.get("turn"), node) for turn, node in zip(turns, read, strict=True))
     stopped, broke_off = data.get("stopped"), data.get("broke_off", False)
     check_text("stopped of a stored rollout", stopped, or_empty=True, or_none=True, error=InvalidRolloutError)
+    unfinished = check_list(
+        "unfinished of a stored rollout", data.get("unfinished", []), error=InvalidRolloutError
+    )
     check_flag("broke_off of a stored rollout", broke_off, error=InvalidRolloutError)
     return Graph(
         context=data.get("context"),
@@ -104,17 +112,9 @@ def read_graph(data: Any) -> Graph[Any, Any]:
         metadata=_read_metadata(data, "the rollout"),
         broke_off=broke_off,
         unfinished=tuple(
-            _read_trace(trace, f"unfinished[{place}]")
-            for place, trace in enumerate(_read_list(data, "unfinished"))
+            _read_trace(trace, f"unfinished[{place}]") for place, trace in enumerate(unfinished)
         ),
     )
-
-
-def _read_list(data: Mapping[str, Any], name: str) -> list[Any]:
-    found = data.get(name, [])
-    if not isinstance(found, list):
-        raise InvalidRolloutError(f"{name} of a stored rollout must be a list, got {found!r:.200}")
-    return found
 
 
 def _read_trace(data: Any, where: str) -> Trace:
@@ -125,8 +125,7 @@ def _read_trace(data: Any, where: str) -> Trace:
 
 
 def _read_turn(data: Any, where: str) -> Node[Any, Any]:
-    if not isinstance(data, Mapping):
-        raise InvalidRolloutError(f"{where} of a stored rollout must be an object, got {data!r:.200}")
+    check_mapping(f"{where} of a stored rollout", data, error=InvalidRolloutError)
     numbers = {name: _read_number(data[name], f"{where}.{name}") for name in _NUMBERS if name in data}
     success = check_flag(f"{where}.success", data.get("success"), or_none=True, error=InvalidRolloutError)
     trace = None if data.get("trace") is None else _read_trace(data["trace"], f"{where}.trace")
@@ -150,7 +149,6 @@ def _read_number(value: Any, where: str) -> Any:
 
 
 def _read_metadata(data: Mapping[str, Any], where: str) -> dict[str, Any]:
-    metadata = data.get("metadata", {})
-    if not isinstance(metadata, Mapping):
-        raise InvalidRolloutError(f"the metadata of {where} must be an object, got {metadata!r:.200}")
-    return dict(metadata)
+    return dict(
+        check_mapping(f"the metadata of {where}", data.get("metadata", {}), error=InvalidRolloutError)
+    )

@@ -24,6 +24,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Literal
 
+from calipers.data.argument_checks import check_choice
 from calipers.data.context import EvaluatorContext
 from calipers.data.evaluator_output import Abstention, read_parts
 from calipers.data.evaluator_styles import as_evaluator
@@ -68,8 +69,7 @@ class JudgeTurns(Evaluator):
         self.combine = combine
         self.expected_output = expected_output
         self.name = name
-        if combine not in {"all", "any"}:
-            raise InvalidOptionError(f"combine must be 'all' or 'any', got {combine!r}")
+        check_choice("combine", combine, ("all", "any"))
         if callable(getattr(evaluator, "compute_metrics", None)):
             raise InvalidOptionError(f"{evaluator!r:.200} judges whole rollouts already: use it as it is")
         self._judge = as_evaluator(evaluator, name=name)

@@ -10,11 +10,11 @@ several threads must not share at once needs `max_concurrency=1`.
 """
 
 import inspect
-import operator
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from numbers import Integral
 from typing import Any, Literal, NamedTuple
 
+from calipers.data.argument_checks import check_whole_number
 from calipers.data.attempt import running_attempt
 from calipers.data.case import Case
 from calipers.data.evaluator_styles import RolloutEvaluator, as_evaluator
@@ -49,7 +49,7 @@ class Rolled(NamedTuple):
 
 def planned_seeds(seeds: Sequence[Any] | None, n_rollouts: int | None) -> list[Any]:
     """The seeds to roll out: the first `n_rollouts` of those given, or all; without any, the integers from 0."""
-    count = None if n_rollouts is None else _count(n_rollouts)
+    count = check_whole_number("n_rollouts", _plain_seed(n_rollouts), at_least=1, or_none=True)
     if seeds is None:
         if count is None:
             raise InvalidOptionError(
@@ -66,16 +66,6 @@ def planned_seeds(seeds: Sequence[Any] | None, n_rollouts: int | None) -> list[A
             f"{count} rollouts need as many seeds, got {len(listed)}: give more seeds, or lower n_rollouts"
         )
     return listed[:count]
-
-
-def _count(n_rollouts: Any) -> int:
-    try:
-        count = 0 if isinstance(n_rollouts, bool) else operator.index(n_rollouts)
-    except TypeError:
-        count = 0
-    if count < 1:
-        raise InvalidOptionError(f"n_rollouts must be a whole number from 1, got {n_rollouts!r:.200}")
-    return count
 
 
 def _plain_seed(seed: Any) -> Any:

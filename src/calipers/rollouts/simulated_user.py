@@ -129,8 +129,7 @@ class ModelUser(ModelPlayer):
     def __post_init__(self) -> None:
         as_target(self.model)
         check_placeholders(self.instruction, ("persona", "goal", "stop_token"))
-        if not isinstance(self.stop_token, str) or not self.stop_token:
-            raise InvalidOptionError(f"stop_token must be a text that is not empty, got {self.stop_token!r}")
+        check_text("stop_token", self.stop_token)
 
     async def next_attack(self, so_far: SoFar) -> Attack:
         """What the model says; the end when it says that it has what it wants."""
@@ -148,8 +147,7 @@ class ModelUser(ModelPlayer):
 
 
 def _compiled(name: str, pattern: Any) -> "re.Pattern[str]":
-    if not isinstance(pattern, str) or not pattern:
-        raise InvalidOptionError(f"{name} needs a pattern that is not empty, got {pattern!r:.200}")
+    check_text(f"a pattern of {name}", pattern)
     try:
         return re.compile(pattern, re.IGNORECASE)
     except re.error as error:

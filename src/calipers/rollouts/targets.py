@@ -12,11 +12,11 @@ run side by side. `TextTarget(task, transcript=True)` hands it the whole convers
 """
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
-from calipers.data.argument_checks import check_number
+from calipers.data.argument_checks import check_mapping, check_number, check_text
 from calipers.data.jsonable import safe_repr
 from calipers.data.trace import Trace
 from calipers.errors import InvalidOptionError, InvalidRolloutError
@@ -111,12 +111,8 @@ def read_reply(given: Any) -> Reply:
     if isinstance(given, Trace):
         return Reply(given.output_text, trace=given)
     if isinstance(given, Reply):
-        if not isinstance(given.text, str):
-            raise InvalidRolloutError(f"the text of a Reply must be a str, got {safe_repr(given.text):.200}")
-        if not isinstance(given.metadata, Mapping):
-            raise InvalidRolloutError(
-                f"the metadata of a Reply must be a dict, got {safe_repr(given.metadata):.200}"
-            )
+        check_text("the text of a Reply", given.text, or_empty=True, error=InvalidRolloutError)
+        check_mapping("the metadata of a Reply", given.metadata, error=InvalidRolloutError)
         check_cost(given.cost, "a Reply")
         return given
     raise InvalidRolloutError(

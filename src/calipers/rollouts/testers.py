@@ -12,11 +12,18 @@ A tester keeps no state: `SoFar` tells it all that happened in its branch, and b
 
 import inspect
 import string
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Final, Literal
 
-from calipers.data.argument_checks import check_flag, check_text, check_whole_number
+from calipers.data.argument_checks import (
+    check_choice,
+    check_flag,
+    check_mapping,
+    check_text,
+    check_texts,
+    check_whole_number,
+)
 from calipers.data.jsonable import safe_repr
 from calipers.errors import InvalidOptionError, InvalidRolloutError
 
@@ -82,10 +89,7 @@ def read_attack(given: Any) -> Attack | None:
     check_text("the text of an Attack", given.text, or_empty=True, error=error)
     check_whole_number("rewind of an Attack", given.rewind, at_least=0, error=error)
     check_text("the name of an Attack", given.name, or_empty=True, or_none=True, error=error)
-    if not isinstance(given.metadata, Mapping):
-        raise InvalidRolloutError(
-            f"the metadata of an Attack must be a dict, got {safe_repr(given.metadata):.200}"
-        )
+    check_mapping("the metadata of an Attack", given.metadata, error=error)
     check_flag("stop of an Attack", given.stop, error=error)
     check_cost(given.cost, "an Attack")
     return given
@@ -107,7 +111,7 @@ class ScriptedTester(NeedsNoThread):
     texts: Sequence[str]
 
     def __post_init__(self) -> None:
-        _check_texts("a script", self.texts)
+        _check_texts("texts", self.texts)
 
     def next_attack(self, so_far: SoFar) -> str | None:
         """The text whose turn it is."""
@@ -132,9 +136,8 @@ class TemplateTester(NeedsNoThread):
     """After the last template: nothing more, or the last one again and again."""
 
     def __post_init__(self) -> None:
-        _check_texts("a tester of templates", self.templates)
-        if self.then not in {"stop", "repeat"}:
-            raise InvalidOptionError(f"then is 'stop' or 'repeat', got {self.then!r}")
+        _check_texts("templates", self.templates)
+        check_choice("then", self.then, ("stop", "repeat"))
         for template in self.templates:
             check_placeholders(template, PLACEHOLDERS)
 
@@ -242,9 +245,6 @@ def check_placeholders(template: str, known: Sequence[str]) -> None:
             )
 
 
-def _check_texts(what: str, texts: Any) -> None:
-    if isinstance(texts, str) or not isinstance(texts, Sequence) or not texts:
-        raise InvalidOptionError(f"{what} needs a list of at least one text, got {safe_repr(texts):.200}")
-    for text in texts:
-        if not isinstance(text, str):
-            raise InvalidOptionError(f"{what} holds texts, got {safe_repr(text):.200}")
+def _check_texts(name: str, texts: Any) -> None:
+    if not check_texts(name, texts, or_empty=True):
+        raise InvalidOptionError(f"{name} must be a list of at least one text, got none")

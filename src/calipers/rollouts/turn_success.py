@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from calipers.data.argument_checks import check_number
+from calipers.data.argument_checks import check_number, check_share
 from calipers.data.context import EvaluatorContext
 from calipers.data.evaluator_output import read_output
 from calipers.data.evaluator_styles import as_evaluator
@@ -116,18 +116,14 @@ def check_success(judge: Any) -> None:
     if judge is None or wanted_by(judge) is not None:
         return
     if isinstance(judge, int | float):
-        if isinstance(judge, bool) or not 0 <= judge <= 1:
-            raise InvalidOptionError(
-                f"success=... as a threshold is a number from 0 to 1, as the moderator's scores are, got {judge!r}"
-            )
+        check_share("success, as a threshold for the moderator's scores,", judge)
         return
     try:
         as_evaluator(judge)
     except NotAnEvaluatorError as error:
-        why = str(error).partition("\n")[0]
         raise NotAnEvaluatorError(
             f"success=... is a threshold from 0 to 1, a function with parameters among {', '.join(NAMES)}, or an evaluator, "
-            f"got {safe_repr(judge):.200}. As an evaluator: {why}"
+            f"got {safe_repr(judge):.200}. As an evaluator: {error}"
         ) from None
 
 

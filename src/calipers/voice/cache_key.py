@@ -89,9 +89,9 @@ def _tells(synthesizer: Any) -> bool:
 @cache
 def _code_of(kind: type) -> str:
     """What the code of a class is known by; it does not change while the program runs."""
-    found = task_identity(kind)
+    found = task_identity(kind, role="class")
     if isinstance(found, Unknown):
-        raise NotPlainError(f"its code cannot be known: {found.reason.partition(';')[0]}")
+        raise NotPlainError(f"its code cannot be known: {found.reason}")
     return found.key
 
 
