@@ -19,12 +19,7 @@ from calipers.process.interrupt import is_interrupt
 
 
 def load_object(address: str) -> Any:
-    """The object at an address.
-
-    Raises:
-        CommandError: it is not an address, or leads nowhere.
-        UserCodeError: the module raised while it was imported.
-    """
+    """The object at an address."""
     home, name = split_address(address)
     if name is None:
         raise CommandError(f"{address!r} names no object: write module:name, or path/to/file.py:name", USAGE)

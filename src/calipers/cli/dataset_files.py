@@ -42,19 +42,7 @@ class DatasetFiles:
         columns: Sequence[str] = (),
         plugins: PluginManager | None = None,
     ) -> None:
-        """A reader.
-
-        Args:
-            types: addresses of the types of inputs, output and metadata, or of one `Dataset[...]`.
-            evaluator_types: addresses of evaluators that the files may name.
-            allow_modules: modules whose evaluators the files may name as `module:Name`.
-            columns: `FIELD=COLUMN`, or `FIELD=COLUMN,COLUMN`.
-            plugins: whose evaluators the files may name.
-
-        Raises:
-            CommandError: an address leads nowhere.
-            InvalidOptionError: an argument makes no sense.
-        """
+        """Takes addresses of types and evaluators, modules whose evaluators may be named, and `FIELD=COLUMN` pairs."""
         self._types = _types([load_object(address) for address in types])
         self._evaluator_types = [load_object(address) for address in evaluator_types]
         if plugins is not None:

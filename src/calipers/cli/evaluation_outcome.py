@@ -52,11 +52,7 @@ class Finding(NamedTuple):
 
 
 def parse_threshold(text: str) -> Threshold:
-    """`0.9`, `90%`, or either of them after `NAME=`.
-
-    Raises:
-        InvalidOptionError: the text is none of these, or a pass rate outside 0 to 1.
-    """
+    """`0.9`, `90%`, or either of them after `NAME=`."""
     name, equals, number = text.rpartition("=")
     try:
         minimum = float(number[:-1]) / 100 if number.endswith("%") else float(number)
@@ -72,11 +68,7 @@ def parse_threshold(text: str) -> Threshold:
 
 
 def compare(thresholds: Sequence[Threshold], report: Report) -> list[Finding]:
-    """What a report says to the thresholds that concern it.
-
-    Raises:
-        InvalidOptionError: an evaluator gives labels, of which there is no mean.
-    """
+    """What a report says to the thresholds that concern it."""
     summaries = report.summaries()
     found: list[Finding] = []
     for threshold in thresholds:

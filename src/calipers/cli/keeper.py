@@ -49,11 +49,7 @@ class Keeper:
         rerun_failed: bool = False,
         reuse: bool = False,
     ) -> None:
-        """A keeper; the arguments are the options of the command, and `resume` is empty where it names no run.
-
-        Raises:
-            InvalidOptionError: options that exclude each other, or need another.
-        """
+        """A keeper; the arguments are the options of the command, and `resume` is empty where it names no run."""
         if no_store:
             if store is not None:
                 raise InvalidOptionError("--store and --no-store exclude each other: remove one")
@@ -85,15 +81,7 @@ class Keeper:
 
     @contextmanager
     def opened(self, folder: Path, labels: Sequence[str]) -> Iterator[None]:
-        """A block in which runs can be kept.
-
-        Args:
-            folder: from which a relative path counts.
-            labels: of the evaluations.
-
-        Raises:
-            CommandError: the store cannot be opened, or has no run to resume.
-        """
+        """A block in which runs can be kept; a relative path counts from the folder."""
         if not self.is_wanted:
             yield
             return
@@ -165,11 +153,7 @@ class Keeper:
         return Kept(store, found)
 
     def add(self, report: Report) -> None:
-        """Keep a report that was finished when it came.
-
-        Raises:
-            StoreError: it cannot be.
-        """
+        """Keep a report that was finished when it came."""
         if self.store is not None and report.reuse is None:
             info = self.store.add_report(report)
             report.reuse = Reuse(run=info.id, attempts_made=info.attempts)

@@ -160,7 +160,9 @@ def user_traceback(error: BaseException) -> str:
 
 def problem_lines(problems: "Sequence[Problem]") -> str:
     """All problems of a dataset file, with its path as it is seen from the current folder."""
-    lines = [near_path(each.file) + str(each).removeprefix(each.file) for each in problems]
+    from msgspec.structs import replace
+
+    lines = [str(replace(each, file=near_path(each.file))) for each in problems]
     if len(lines) < 2:
         return "".join(lines)
     return "\n  ".join([f"{len(lines)} problems in {near_path(problems[0].file)}:", *lines])

@@ -36,14 +36,7 @@ class Outputs:
         folder: Path = Path(),
         views: Mapping[str, View] | None = None,
     ) -> None:
-        """The files.
-
-        Args:
-            targets: what to write.
-            name: of the evaluation.
-            folder: from which relative paths count; the user's code may leave it for another.
-            views: those of plugins, which the targets may name.
-        """
+        """Takes the name that stands for `{name}`; relative paths count from `folder`, which the user's code may leave."""
         self.folder = folder
         self.views = views
         self.targets = [target._replace(path=target.path.replace(PLACEHOLDER, name)) for target in targets]
@@ -55,11 +48,7 @@ class Outputs:
         """Those that grow during the run; `None` for one that was given up."""
 
     def begin(self, report: Report) -> None:
-        """Prepare the files that grow during the run.
-
-        Args:
-            report: what is known before: it has no attempts.
-        """
+        """Prepare the files that grow during the run; the report has what is known before it, and no attempts."""
         for target in self.targets:
             if (writer := growing_file(target._replace(path=self._place(target)), report)) is not None:
                 self._writers[target] = writer
@@ -122,16 +111,7 @@ class Outputs:
 def check_paths(
     targets: Sequence[Target], names: Sequence[str], views: Mapping[str, View] | None = None
 ) -> None:
-    """Refuse to write two reports to one file, or one to a folder, unless a view writes it that may make folders.
-
-    Args:
-        targets: what is to be written.
-        names: of the evaluations.
-        views: those of plugins, which the targets may name.
-
-    Raises:
-        InvalidOptionError: two would go to the same, or one to none.
-    """
+    """Refuse to write two reports to one file, or one to a folder, unless a view writes it that may make folders."""
     for target in targets:
         is_folder = target.path.endswith(("/", os.sep)) or Path(target.path).is_dir()
         if is_folder and not writes_itself((views or {}).get(target.format)):
@@ -161,17 +141,7 @@ def check_paths(
 def protect(
     sources: Iterable[str | Path], targets: Sequence[Target], names: Sequence[str], *, folder: Path = Path()
 ) -> None:
-    """Refuse to write a report over what the run is made of: dataset files, and Python files that are loaded.
-
-    Args:
-        sources: the dataset files.
-        targets: what is to be written.
-        names: of the evaluations.
-        folder: from which relative paths of the targets count.
-
-    Raises:
-        InvalidOptionError: a report would go there.
-    """
+    """Refuse to write a report over what the run is made of: dataset files, and Python files that are loaded."""
     paths = {
         target.path: _identity(folder / target.path)
         for name in names
@@ -259,14 +229,7 @@ def show_report(
     max_cases: int = 20,
     tracebacks: bool = False,
 ) -> None:
-    """Show a report.
-
-    Args:
-        report: what to show.
-        include_cases: which attempts to list.
-        max_cases: attempts in each list; 0 for no limit.
-        tracebacks: show where in the code a task or an evaluator failed.
-    """
+    """Show a report, with at most `max_cases` attempts in each list; 0 is no limit."""
     with printing():
         print_report(
             report,

@@ -56,9 +56,6 @@ def named_reports(
         store: the store of the runs; it is opened only if a run is named.
         dataset: of which dataset the runs are; of files it is not asked.
         concludes: as for `find_run`.
-
-    Raises:
-        CommandError: there is no such file or run, it cannot be read, or two names mean the same.
     """
     found: list[NamedReport] = []
     meant: dict[tuple[str, str], str] = {}
@@ -85,15 +82,7 @@ def named_reports(
 
 
 def read_file(path: str, done: str) -> Report:
-    """The report in a file.
-
-    Args:
-        path: of the file.
-        done: what is to be done with it, for the error, such as `shown`.
-
-    Raises:
-        CommandError: the file is not there, or is not a report.
-    """
+    """The report in a file."""
     if not Path(path).exists() or Path(path).is_dir():
         raise no_file(path)
     try:
@@ -103,16 +92,7 @@ def read_file(path: str, done: str) -> Report:
 
 
 def check_targets(option: str, paths: Sequence[str], sources: Sequence[str] = ()) -> None:
-    """Refuse to write two files to one place, or one over a file that is read.
-
-    Args:
-        option: that names the paths, for the message.
-        paths: of what is to be written; `-` is standard output.
-        sources: what is read; those that are not files are runs.
-
-    Raises:
-        InvalidOptionError: two would go to the same place, or one over a source.
-    """
+    """Refuse to write two files to one place, or one over a file that is read."""
     places: set[str] = set()
     for path in paths:
         place = path if path == "-" else os.path.realpath(path)

@@ -50,15 +50,7 @@ def store_address(given: str | None) -> str:
 
 
 def open_kept(given: str | None, *, redact: Sequence[str] = ()) -> Store:
-    """The store to read from, or to change, which has to be there.
-
-    Args:
-        given: what `--store` says.
-        redact: what `--redact` says.
-
-    Raises:
-        CommandError: there is none, or it cannot be opened.
-    """
+    """The store to read from, or to change, which has to be there."""
     address = store_address(given)
     if address == DEFAULT and not Path(DEFAULT).exists():
         raise CommandError(
@@ -91,15 +83,7 @@ def note_settings() -> None:
 
 
 def open_or_make(given: str | None, *, redact: Sequence[str] = ()) -> Store:
-    """The store to keep runs in, made if it is not there.
-
-    Args:
-        given: what `--store` says.
-        redact: what `--redact` says.
-
-    Raises:
-        CommandError: it cannot be opened.
-    """
+    """The store to keep runs in, made if it is not there."""
     hooks = _hooks(redact)
     try:
         store = open_store(store_address(given), redact=hooks)
@@ -158,9 +142,6 @@ def find_run(store: Store, which: str, *, dataset: str | None = None, concludes:
         concludes: whether the command draws conclusions from the run, and so has `--dataset`. Then `latest` is ambiguous, too,
             where its process made runs of other datasets, and so is a run without a name whose process made another of its
             dataset.
-
-    Raises:
-        CommandError: there is none, or more than one; the error suggests which one was meant.
     """
     try:
         info = store.run(which)
@@ -275,11 +256,7 @@ def state(info: RunInfo) -> str:
 
 
 def check_case(store: Store, info: RunInfo, name: str) -> None:
-    """Refuse a case that the run does not have.
-
-    Raises:
-        CommandError: the error suggests which one was meant.
-    """
+    """Refuse a case that the run does not have."""
     if next(iter(store.attempts(info.id, name=name, parts=False)), None) is not None:
         return
     names = dict.fromkeys(attempt.case_name for attempt in store.attempts(info.id, parts=False))

@@ -70,15 +70,7 @@ class Evaluation:
         return f"write a YAML file with `cases: {name}` and `evaluators: [...]`, and run that"
 
     def read(self, made: Any, *, task: TaskLike | None = None) -> Made:
-        """What `make` gave, understood.
-
-        Args:
-            made: what it gave, after awaiting.
-            task: takes the place of any other.
-
-        Raises:
-            CommandError: it is not what an evaluation may return.
-        """
+        """What `make` gave, understood."""
         match made:
             case Report():
                 return made
@@ -111,12 +103,7 @@ class Finder:
         """Whether `--task` was given."""
 
     def find(self, targets: Sequence[str], params: Sequence[str] = ()) -> list[Evaluation]:
-        """The evaluations, each with a name of its own and its parameters filled.
-
-        Raises:
-            CommandError: a target is not found, or there is nothing to run.
-            InvalidOptionError: a parameter is wrong.
-        """
+        """The evaluations, each with a name of its own and its parameters filled."""
         found = _each_once(evaluation for target in targets or ["."] for evaluation in self._of(target))
         if not found:
             where = ", ".join(repr(target) for target in targets) or "the current folder"
@@ -279,11 +266,7 @@ _FILLED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ON
 
 
 def parse_pairs(pairs: Sequence[str]) -> dict[str, str]:
-    """`["k=v"]` as a mapping.
-
-    Raises:
-        InvalidOptionError: an item is no pair, or a key stands twice.
-    """
+    """`["k=v"]` as a mapping."""
     found: dict[str, str] = {}
     for pair in pairs:
         key, equals, value = pair.partition("=")
@@ -303,11 +286,7 @@ def parameter_names(function: Callable[..., Any]) -> tuple[list[str], bool]:
 
 
 def fill(function: Callable[..., Any], given: Mapping[str, str], *, label: str) -> dict[str, Any]:
-    """The keyword arguments for a function, from those of the given that it takes.
-
-    Raises:
-        InvalidOptionError: a value does not fit its annotation, or a parameter without a default was not given.
-    """
+    """The keyword arguments for a function, from those of the given that it takes."""
     names, takes_any = parameter_names(function)
     hints = _hints(function)
     filled: dict[str, Any] = {}

@@ -176,11 +176,7 @@ class EvaluateCase:
 
 
 def on_asyncio(what: str) -> None:
-    """Refuse to await an evaluation where there is no event loop of asyncio.
-
-    Raises:
-        InvalidOptionError: another library runs this code, such as trio.
-    """
+    """Refuse to await an evaluation where there is no event loop of asyncio."""
     __tracebackhide__ = True
     check_asyncio(
         what,
@@ -208,11 +204,7 @@ def kept(
     items: "Mapping[str, pytest.Item] | None" = None,
     apart: str | None = None,
 ) -> Report:
-    """The report, once the session has taken note of it (`Session.keep`).
-
-    Raises:
-        KeyboardInterrupt: the run was ended by Ctrl-C or SIGTERM, which is meant for the whole session.
-    """
+    """The report, once the session has taken note of it (`Session.keep`)."""
     session.keep(report.to_dict(), items=items, apart=apart)
     if report.interrupted_by is not None:
         raise KeyboardInterrupt

@@ -339,9 +339,6 @@ def _earlier(store: Store, which: str, *, dataset: str | None, own: str | None, 
         dataset: of which dataset the run is that it is compared with.
         own: the id of that run, which is not meant.
         test: whose gate asks. Of the runs of a name, those in which it did not pass are not meant either.
-
-    Raises:
-        StoreError: there is none.
     """
     named = store.runs(name=which)
     refused = not_passed(store, test) if named else set()

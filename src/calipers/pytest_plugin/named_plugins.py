@@ -12,11 +12,7 @@ from calipers.plugins import PluginManager
 
 
 def load_named(names: Sequence[str]) -> PluginManager:
-    """The plugins that are named, loaded.
-
-    Raises:
-        pytest.UsageError: one is not there, or could not be loaded.
-    """
+    """The plugins that are named, loaded."""
     manager = PluginManager()
     with _failures_not_logged():
         manager.load_named(names)
@@ -30,10 +26,6 @@ def with_chosen(named: PluginManager | None, folder: Path) -> PluginManager | No
     """The plugins that are named, and all installed ones or those that the project's file chooses; `None` if there are none.
 
     What could not be loaded is among the failures of the manager, which the end of the session shows.
-
-    Args:
-        named: those of `--calipers-plugin`.
-        folder: that the session was started in.
     """
     chosen = find_project(folder).plugins
     if chosen is False:

@@ -31,11 +31,7 @@ SESSION_NAME = "pytest"
 
 
 def checked_targets(targets: list[str], session: Session) -> list[str]:
-    """The targets of `--calipers-out`, found from the folder where pytest began: a test may go elsewhere.
-
-    Raises:
-        pytest.UsageError: one of them is no report file.
-    """
+    """The targets of `--calipers-out`, found from the folder where pytest began: a test may go elsewhere."""
     found = []
     folder = session.config.invocation_params.dir
     for target in targets:
@@ -48,11 +44,7 @@ def checked_targets(targets: list[str], session: Session) -> list[str]:
 
 
 def checked_store(url: str, session: Session) -> str:
-    """The store, once it was opened: what is wrong with it is told before any test runs.
-
-    Raises:
-        pytest.UsageError: it cannot be opened.
-    """
+    """The store, once it was opened: what is wrong with it is told before any test runs."""
     try:
         with chdir(session.config.invocation_params.dir), open_store(url):
             return url

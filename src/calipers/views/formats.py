@@ -122,9 +122,7 @@ class GrowingFile(Protocol):
 def growing_file(target: Target, report: Report) -> GrowingFile | None:
     """The file of a target, begun, if attempts can be written to it one by one: JSON Lines and CSV; else `None`.
 
-    Args:
-        target: what to write; standard output is written when the run is over.
-        report: what is known before the run: it has no attempts.
+    The report has what is known before the run, and no attempts. Standard output is written when the run is over.
     """
     if target.path == "-":
         return None
@@ -157,11 +155,7 @@ def write_document(text: str, path: str) -> None:
 
 
 def document_target(target: str | os.PathLike[str], formats: Iterable[str], what: str) -> Target:
-    """Where something other than a report goes, such as `a comparison`, which has these formats.
-
-    Raises:
-        InvalidOptionError: it has no such format.
-    """
+    """Where something other than a report goes, such as `a comparison`, which has these formats."""
     found = parse_target(target, formats=formats)
     if found.format not in formats:
         raise InvalidOptionError(
@@ -210,11 +204,7 @@ def parse_target(
 
 
 def check_view_name(name: str) -> None:
-    """Refuse a name under which a view could not be found: it means something else in a target.
-
-    Raises:
-        InvalidOptionError: it is that of a format of Calipers, or has a colon, or is a letter that could be a drive's.
-    """
+    """Refuse a name under which a view could not be found: it means something else in a target."""
     if not isinstance(name, str) or len(name) < 2 or ":" in name:
         raise InvalidOptionError(
             f"the name of a view is two characters or more without a colon, got {name!r}"

@@ -44,15 +44,7 @@ def counted_data(counted: Report | Tally) -> dict[str, Any]:
 
 
 def parse_json(data: bytes, *, what: str) -> Any:
-    """Strict JSON as plain data.
-
-    Args:
-        data: in UTF-8.
-        what: what it is to be, for the error.
-
-    Raises:
-        ReportFormatError: this is not JSON.
-    """
+    """Strict JSON as plain data."""
     try:
         return msgspec.json.decode(data.removeprefix(_BOM))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

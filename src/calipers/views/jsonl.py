@@ -121,9 +121,6 @@ def read_jsonl(file: IO[bytes], *, what: str, name: str = "unknown") -> Report:
         file: from its beginning.
         what: what the file is called, for errors.
         name: of the report, if the file does not tell.
-
-    Raises:
-        ReportFormatError: this is no such file, or one that is damaged other than at its end.
     """
     head: dict[str, Any] = {}
     end: dict[str, Any] | None = None

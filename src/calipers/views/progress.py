@@ -119,13 +119,7 @@ class ProgressCell:
     """Shows the counts below the cell of a notebook, from `delay` seconds after the block begins until it ends."""
 
     def __init__(self, counts: "Counts", display: Callable[..., Any], *, delay: float = DELAY) -> None:
-        """How to show them.
-
-        Args:
-            counts: how far the run has come.
-            display: that of `IPython.display`.
-            delay: seconds before the first line.
-        """
+        """Takes the counts, `display` of `IPython.display`, and the seconds before the first line."""
         self.counts = counts
         self.delay = delay
         self._display = display

@@ -326,11 +326,7 @@ _SUFFIXES: Final = {".md": "markdown", ".markdown": "markdown", ".tex": "latex",
 
 
 def table_target(target: str | os.PathLike[str]) -> Target:
-    """Where a table goes: a format, for standard output; `FORMAT:PATH`; or a path whose suffix tells the format.
-
-    Raises:
-        InvalidOptionError: tables of runs have no such format.
-    """
+    """Where a table goes: a format, for standard output; `FORMAT:PATH`; or a path whose suffix tells the format."""
     text = os.fspath(target)
     word, colon, path = text.partition(":")
     if word in TABLE_FORMATS and (not colon or path):

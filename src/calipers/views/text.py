@@ -33,9 +33,7 @@ _INVISIBLE = frozenset(chr(code) for first, last in _IGNORABLE for code in range
 def visible(text: str, *, encoding: str = "utf-8") -> str:
     r"""The text on one line, with an escape such as `\x1b` for each character that is not to be seen as it is.
 
-    Args:
-        text: anything.
-        encoding: of the place where it will be shown; what it lacks is shown as an escape, too.
+    So are characters that the encoding of the place where it will be shown lacks.
     """
     if text.isascii() and text.isprintable():
         return text

@@ -49,9 +49,6 @@ def use_view(name: str, view: View, report: Report, path: str) -> bytes | None:
     """The content that a view makes of a report; `None` if the view has written it to the path.
 
     What a view prints goes to standard error, since the report may be written to standard output.
-
-    Raises:
-        ViewError: it raised, or returned neither text nor bytes.
     """
     if writes_itself(view):
         _call(name, lambda: view.write(report, path))

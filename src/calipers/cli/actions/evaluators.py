@@ -64,12 +64,7 @@ def built_in() -> dict[str, type]:
 
 
 def describe(kind: Kind, *, plugin: str | None = None) -> dict[str, Any]:
-    """What there is to know about a type of evaluators.
-
-    Args:
-        kind: the type.
-        plugin: the name of the plugin that provides it; `None` for one that Calipers brings.
-    """
+    """What there is to know about a type of evaluators; `plugin` names the one that provides it."""
     doc = inspect.getdoc(kind) or ""
     of_report = inspect.isclass(kind) and issubclass(kind, ReportEvaluator)
     given = {each.name for each in parameters_of(kind, of_report=of_report)}

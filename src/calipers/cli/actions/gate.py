@@ -96,11 +96,7 @@ def gate(
 
 
 def read_policy(path: str) -> Policy:
-    """The policy in a file.
-
-    Raises:
-        CommandError: there is none, or it has problems, all of which the error lists.
-    """
+    """The policy in a file."""
     if not Path(path).is_file():
         raise no_file(path)
     try:
@@ -182,11 +178,7 @@ class Decider:
 
     @staticmethod
     def read(dataset: Dataset[Any, Any, Any]) -> Dataset[Any, Any, Any]:
-        """The dataset with all its cases at hand, for a random order.
-
-        Raises:
-            InvalidCaseError: one of them is not a case.
-        """
+        """The dataset with all its cases at hand, for a random order."""
         if isinstance(dataset.cases, list):
             return dataset
         return Dataset(
@@ -230,12 +222,7 @@ class Decider:
 
 
 def make_decider(policy: str | None, baseline: str | None, store: str | None) -> Decider:
-    """The decider that the options ask for.
-
-    Raises:
-        InvalidOptionError: there is a baseline and nothing to compare by, or the policy cannot be decided during a run.
-        CommandError: the policy or the baseline cannot be read.
-    """
+    """The decider that the options ask for."""
     if policy is None:
         raise InvalidOptionError(
             "--baseline is for --stop-when-decided; `calipers gate` and `calipers compare` compare finished runs"

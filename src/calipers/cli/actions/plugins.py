@@ -51,13 +51,6 @@ def chosen_plugins(names: Sequence[str], *, installed: bool) -> Iterator[PluginM
     """A block with the plugins that take part in a command; `None` if there are none.
 
     An installed plugin that cannot be loaded is noted and left out; one that `--plugin` or the project's file names must load.
-
-    Args:
-        names: what `--plugin` names: entry points of installed packages, or folders of plugins.
-        installed: whether those of all installed packages take part, too, unless the project's file chooses.
-
-    Raises:
-        CommandError: one that is named is not there, or could not be loaded.
     """
     project = find_project()
     listed = project.plugins if installed and isinstance(project.plugins, tuple) else ()

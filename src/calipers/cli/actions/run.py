@@ -368,29 +368,28 @@ class Session:
             made = evaluation.make()
         if inspect.isawaitable(made):
             return run_sync(lambda: self._report_async(evaluation, made, files))
+        found = self._prepared(evaluation, made, files)
+        return found if isinstance(found, Report) else found[0].evaluate_sync(found[1], **found[2])
+
+    async def _report_async(self, evaluation: Evaluation, made: Awaitable[Any], files: Outputs) -> Report:
+        with _user_code(evaluation):
+            value = await made
+        found = self._prepared(evaluation, value, files)
+        return found if isinstance(found, Report) else await found[0].evaluate(found[1], **found[2])
+
+    def _prepared(
+        self, evaluation: Evaluation, made: Any, files: Outputs
+    ) -> Report | tuple[Dataset[Any, Any, Any], TaskLike, EvaluateOptions]:
+        """A report that is finished, or the cases to run, the task and how to run it."""
         found = evaluation.read(made, task=self.task)
         if isinstance(found, Report):
             return self._finished(evaluation, found)
         dataset, task = found
         protect(_files_of(dataset), self.outputs, self.names, folder=self.folder)
-        chosen = self._chosen(dataset)
-        return chosen.evaluate_sync(task, **self._how_to_run(evaluation, chosen, task, files))
-
-    async def _report_async(self, evaluation: Evaluation, made: Awaitable[Any], files: Outputs) -> Report:
-        with _user_code(evaluation):
-            value = await made
-        found = evaluation.read(value, task=self.task)
-        if isinstance(found, Report):
-            return self._finished(evaluation, found)
-        dataset, task = found
-        protect(_files_of(dataset), self.outputs, self.names, folder=self.folder)
-        chosen = self._chosen(dataset)
-        return await chosen.evaluate(task, **self._how_to_run(evaluation, chosen, task, files))
-
-    def _chosen(self, dataset: Dataset[Any, Any, Any]) -> Dataset[Any, Any, Any]:
-        """The cases to run; all of them have to be known where they come in a random order."""
         chosen = self.selection.of(dataset)
-        return chosen if self.decider is None else self.decider.read(chosen)
+        if self.decider is not None:
+            chosen = self.decider.read(chosen)
+        return chosen, task, self._how_to_run(evaluation, chosen, task, files)
 
     def _finished(self, evaluation: Evaluation, report: Report) -> Report:
         """A report that the evaluation made itself."""

@@ -178,13 +178,7 @@ class NamedEvaluators:
     def __init__(
         self, files: DatasetFiles, kinds: Sequence[Kind] = (), allow_modules: Sequence[str] = ()
     ) -> None:
-        """A finder.
-
-        Args:
-            files: reads dataset files.
-            kinds: evaluators of users and plugins that have names.
-            allow_modules: modules whose evaluators may be named as `module:Name: arguments`.
-        """
+        """Takes what reads dataset files, evaluators that have names, and modules whose evaluators may be named."""
         self._files = files
         self._catalog = Catalog(kinds, allow_modules)
         self._names = {getattr(kind, "__name__", None) for kind in kinds}
@@ -192,12 +186,7 @@ class NamedEvaluators:
         """Those that evaluators came from."""
 
     def find(self, names: Sequence[str]) -> list[Any]:
-        """The evaluators.
-
-        Raises:
-            CommandError: one of the names leads nowhere, or to what is no evaluator.
-            InvalidOptionError: one is written wrongly.
-        """
+        """The evaluators."""
         return [evaluator for name in names for evaluator in self._of(name)]
 
     def _of(self, name: str) -> Iterator[Any]:

@@ -181,11 +181,7 @@ def _attempts_at(report: Report, name: str) -> list[Record]:
 
 
 def _case_lines(store: Store, info: RunInfo, name: str) -> Iterator[str]:
-    """All that is kept of the attempts at a case, each with where it comes from.
-
-    Raises:
-        CommandError: the run has no such case.
-    """
+    """All that is kept of the attempts at a case, each with where it comes from."""
     scored = scored_places(info.evaluators)
     attempts = _kept_attempts(store, info, name)
     names = store.names(info)

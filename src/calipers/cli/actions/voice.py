@@ -53,16 +53,7 @@ class VoiceFiles:
         allow_modules: Sequence[str] = (),
         plugins: PluginManager | None = None,
     ) -> None:
-        """A reader.
-
-        Args:
-            evaluator_types: addresses of evaluators that the files may name.
-            allow_modules: modules from which the files may take parts and evaluators as `module:Name`.
-            plugins: whose evaluators the files may name.
-
-        Raises:
-            CommandError: an address leads nowhere.
-        """
+        """Takes addresses of evaluators, and modules from which the files may take parts as `module:Name`."""
         self._evaluator_types: list[Callable[..., Any]] = [load_object(each) for each in evaluator_types]
         if plugins is not None:
             self._evaluator_types += plugins.get_evaluator_types()

@@ -118,11 +118,7 @@ def say(text: str, *, out: str, voice: str, speed: int, pitch: int, perturbation
 
 
 def _perturbation(text: str) -> "Perturbation":
-    """The perturbation that a voice file would make of the text.
-
-    Raises:
-        InvalidOptionError: the text names no perturbation.
-    """
+    """The perturbation that a voice file would make of the text."""
     from calipers.files.problem import ABSENT, Problems
     from calipers.files.yaml_file import parse_yaml
     from calipers.voice.perturbations import from_spec

@@ -62,11 +62,7 @@ FORMATS: Final[dict[str, Callable[[Sequence[Comparison]], str]]] = {
 
 
 def comparison_target(target: str | os.PathLike[str]) -> Target:
-    """Where a comparison goes: `FORMAT:PATH`, or a path whose suffix tells the format; the path `-` is standard output.
-
-    Raises:
-        InvalidOptionError: comparisons have no such format.
-    """
+    """Where a comparison goes: `FORMAT:PATH`, or a path whose suffix tells the format; the path `-` is standard output."""
     return document_target(target, FORMATS, "a comparison")
 
 

@@ -68,12 +68,7 @@ def _ranks(comparisons: Sequence[Comparison]) -> Content:
 
 
 def span_svg(span: Span, *, label: str) -> Markup:
-    """A value and its interval around the middle, better to the right.
-
-    Args:
-        span: where it stands.
-        label: what it shows, for readers who cannot see it.
-    """
+    """A value and its interval around the middle, better to the right."""
     middle, y = _PLOT / 2, _HEIGHT / 2
     marks = [
         element("line", class_="axis", x1=_EDGE, y1=y, x2=_PLOT - _EDGE, y2=y),
@@ -120,27 +115,17 @@ def _section(comparison: Comparison, max_flips: int | None) -> Markup:
 
 
 def _warnings(comparison: Comparison) -> Content:
-    notes = list(comparison.warnings)
-    if comparison.pass_rate is not None and comparison.pass_rate.warning is not None:
-        notes.append(comparison.pass_rate.warning)
-    for names, side in ((comparison.baseline_only, "candidate"), (comparison.candidate_only, "baseline")):
-        if names:
-            notes.append(f"the {side} lacks {', '.join(names)}")
-    changed = comparison.pairing.changed
-    items = [
-        element("li", element("code", fit(case.name, _NAME)), f": another {' and '.join(case.parts)}")
-        for case in changed[:_LISTED]
+    items: list[Markup] = []
+    for cases in say.differing_cases(comparison):
+        items += [
+            element("li", element("code", fit(name, _NAME)), f": {fit(differs, 1000)}")
+            for name, differs in cases[:_LISTED]
+        ]
+        if len(cases) > _LISTED:
+            items.append(element("li", f"… and {len(cases) - _LISTED:,} more"))
+    shown = [
+        element("p", element("strong", "Note: "), note, class_="warning") for note in say.notes(comparison)
     ]
-    if len(changed) > _LISTED:
-        items.append(element("li", f"… and {len(changed) - _LISTED:,} more"))
-    apart = comparison.changed_evaluators
-    items += [
-        element("li", element("code", fit(each.case, _NAME)), f": {fit(str(each), 1000)}")
-        for each in apart[:_LISTED]
-    ]
-    if len(apart) > _LISTED:
-        items.append(element("li", f"… and {len(apart) - _LISTED:,} more"))
-    shown = [element("p", element("strong", "Note: "), note, class_="warning") for note in notes]
     return join([*shown, element("ul", *items) if items else ""])
 
 

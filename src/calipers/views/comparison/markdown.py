@@ -87,16 +87,9 @@ def _sections(comparison: Comparison, max_flips: int | None) -> Iterator[str]:
 
 
 def _warnings(comparison: Comparison) -> Iterator[str]:
-    yield from comparison.warnings
-    if comparison.pass_rate is not None and comparison.pass_rate.warning is not None:
-        yield comparison.pass_rate.warning
-    for case in comparison.pairing.changed[:_ROWS]:
-        yield f"{case.name}: another {' and '.join(case.parts)}"
-    for each in comparison.changed_evaluators[:_ROWS]:
-        yield f"{each.case}: {each}"
-    for names, side in ((comparison.baseline_only, "candidate"), (comparison.candidate_only, "baseline")):
-        if names:
-            yield f"the {side} lacks {', '.join(names)}"
+    yield from say.notes(comparison)
+    for cases in say.differing_cases(comparison):
+        yield from (f"{name}: {differs}" for name, differs in cases[:_ROWS])
 
 
 def _table(header: str, changes: Sequence[Change], confidence: float) -> Iterator[str]:

@@ -346,6 +346,23 @@ def summary_lines(comparison: Comparison) -> list[str]:
     return [*facts, about_text(comparison)]
 
 
+def notes(comparison: Comparison) -> list[str]:
+    """What to know before believing the comparison."""
+    found = list(comparison.warnings)
+    if comparison.pass_rate is not None and comparison.pass_rate.warning is not None:
+        found.append(comparison.pass_rate.warning)
+    for names, side in ((comparison.baseline_only, "candidate"), (comparison.candidate_only, "baseline")):
+        if names:
+            found.append(f"the {side} lacks {', '.join(names)}")
+    return found
+
+
+def differing_cases(comparison: Comparison) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+    """The cases that changed, and those that bring other evaluators, each with what differs."""
+    changed = [(case.name, f"another {' and '.join(case.parts)}") for case in comparison.pairing.changed]
+    return changed, [(each.case, str(each)) for each in comparison.changed_evaluators]
+
+
 def about_text(comparison: Comparison) -> str:
     """Which question a comparison answers."""
     return "about these cases" if comparison.population == "these-cases" else "about cases like these"

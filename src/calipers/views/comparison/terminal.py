@@ -121,27 +121,13 @@ def _title(page: Page, comparison: Comparison) -> "Iterator[Text]":
 
 
 def _warnings(page: Page, comparison: Comparison) -> "Iterator[Text]":
-    change = comparison.pass_rate
-    for warning in (*comparison.warnings, *([change.warning] if change and change.warning else [])):
-        yield page.line(("Note: ", "bold yellow"), page.fit(warning, 3 * page.width))
-    changed = comparison.pairing.changed
-    for case in changed[:_NAMED]:
-        differs = " and ".join(case.parts)
-        yield page.line((f"  {page.fit(case.name, page.width - 30)}: another {differs}", "dim"))
-    if len(changed) > _NAMED:
-        yield page.line((f"  {page.ellipsis} and {len(changed) - _NAMED:,} more", "dim"))
-    apart = comparison.changed_evaluators
-    for each in apart[:_NAMED]:
-        yield page.line((f"  {page.fit(f'{each.case}: {each}', 2 * page.width)}", "dim"))
-    if len(apart) > _NAMED:
-        yield page.line((f"  {page.ellipsis} and {len(apart) - _NAMED:,} more", "dim"))
-    for names, side in (
-        (comparison.baseline_only, "candidate"),
-        (comparison.candidate_only, "baseline"),
-    ):
-        if names:
-            listed = page.fit(", ".join(names), 2 * page.width)
-            yield page.line(("Note: ", "bold yellow"), f"the {side} lacks {listed}")
+    for note in say.notes(comparison):
+        yield page.line(("Note: ", "bold yellow"), page.fit(note, 3 * page.width))
+    for cases in say.differing_cases(comparison):
+        for name, differs in cases[:_NAMED]:
+            yield page.line((f"  {page.fit(f'{name}: {differs}', 2 * page.width)}", "dim"))
+        if len(cases) > _NAMED:
+            yield page.line((f"  {page.ellipsis} and {len(cases) - _NAMED:,} more", "dim"))
 
 
 def _lead(page: Page, comparison: Comparison) -> "Iterator[RenderableType]":

@@ -38,11 +38,7 @@ FORMATS: Final[dict[str, Callable[[Verdict], str]]] = {
 
 
 def verdict_target(target: str | os.PathLike[str]) -> Target:
-    """Where a verdict goes: `FORMAT:PATH`, or a path whose suffix tells the format; the path `-` is standard output.
-
-    Raises:
-        InvalidOptionError: verdicts have no such format.
-    """
+    """Where a verdict goes: `FORMAT:PATH`, or a path whose suffix tells the format; the path `-` is standard output."""
     return document_target(target, FORMATS, "a verdict")
 
 

@@ -180,12 +180,7 @@ _WHY = 400
 
 
 def cause_section(report: Report, positions: Mapping[int, int]) -> Markup:
-    """Failures that are alike, each with links to its cases.
-
-    Args:
-        report: what to show.
-        positions: of the attempts on the page, by the id of their record; `#case-1` is the first.
-    """
+    """Failures that are alike, each with links to its cases, whose positions are given by the id of their record."""
     found = causes(missed(report))
     if not found:
         return Markup("")

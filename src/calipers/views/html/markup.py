@@ -72,13 +72,7 @@ _TITLE = 200
 
 
 def static_page(title: str, *content: Content, brand: str) -> str:
-    """The text of the file.
-
-    Args:
-        title: of the window; text of others may be in it.
-        content: of the page.
-        brand: what stands in the bar at the top.
-    """
+    """The text of the file; the title may hold text of others, and the brand stands in the bar at the top."""
     style = files("calipers.views.html").joinpath("page", "report.css").read_text(encoding="utf-8")
     style = style.replace("\r\n", "\n")
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()

@@ -245,14 +245,7 @@ _TOOLTIP = 300
 def tree_plot(
     analysis: TreePlot, *, heading: str = "", footer: str = "", style: Markup | None = None
 ) -> Markup:
-    """The tree. Colours come from the page's style sheet, or from one that the picture brings along.
-
-    Args:
-        analysis: the tree.
-        heading: a line above it.
-        footer: a line below it.
-        style: the style sheet of a picture that stands alone.
-    """
+    """The tree. Colours come from the page's style sheet, or from one that the picture brings along."""
     top = _MARGIN + (22 if heading else 0)
     rows = _tree_rows(analysis.nodes)
     spots = [(0, rows[0]), *((node.depth, row) for node, row in zip(analysis.nodes, rows[1:], strict=True))]

@@ -101,13 +101,7 @@ def embedded_json(data: Any) -> str:
 def embedded_records(
     report: Report, summaries: Mapping[str, Summary], *, limit: int | None
 ) -> dict[str, Any]:
-    """All attempts, the columns their results belong to, and the cases they repeat.
-
-    Args:
-        report: what to show.
-        summaries: of the report: one column each.
-        limit: characters of one value; `None` for no limit.
-    """
+    """All attempts, the columns their results belong to, and the cases they repeat; values have at most `limit` characters."""
     columns: dict[tuple[str, Kind], int] = {}
     for summary in summaries.values():
         columns[summary.name, summary.kind] = len(columns)
@@ -259,12 +253,7 @@ ALL = 5_000_000
 
 
 def embedded_traces(records: Iterable[Record], *, limit: int | None) -> dict[int, dict[str, Any]]:
-    """The traces of those records that have one, by the records' ids.
-
-    Args:
-        records: of a report.
-        limit: characters of one value; `None` for no limit of any kind.
-    """
+    """The traces of those records that have one, by the records' ids."""
     traced = [record for record in records if record.trace is not None]
     found: dict[int, dict[str, Any]] = {}
     used = 0
