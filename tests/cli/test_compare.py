@@ -162,7 +162,7 @@ def test_an_evaluator_whose_code_changed_is_compared_with_a_warning(calipers, wr
             2,
             "'--smallest': 3% does not lie between 0 and 1: write 0.03 for 3 %",
         ),
-        (["old", "new", "--smallest-relative", "x"], 2, "'--smallest-relative': 'x' is no number"),
+        (["old", "new", "--smallest-relative", "x"], 2, "'--smallest-relative': 'x' is not a number"),
         (["old", "new", "--out", "x.xml"], 2, "a comparison is written as json, markdown, html, text"),
         (["old.json", "new.json", "--out", "new.json"], 2, "would overwrite 'new.json', which is read"),
         (["old", "new", "--out", "x.md", "--out", "./x.md"], 2, "two --out write to './x.md'"),

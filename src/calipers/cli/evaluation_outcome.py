@@ -250,6 +250,7 @@ def _kept(outcome: Outcome) -> dict[str, Any] | None:
 
 
 def _report(report: Report) -> dict[str, Any]:
+    report = report.with_totals()
     counts: dict[str, Any] = plain(report.counts())
     return {
         "name": report.name,

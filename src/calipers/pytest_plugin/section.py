@@ -84,7 +84,7 @@ def _measured(session: Session, page: Page) -> "Iterator[Text]":
 
 
 def _test(page: Page, report: Report, chosen: tuple[int, int] | None) -> "Iterator[Text]":
-    says = Statement(report)
+    says = Statement(report.with_totals())
     yield from map(page.sentence, says.alerts)
     if chosen is not None:
         yield from _chosen(page, says, chosen)

@@ -48,6 +48,7 @@ def report_annotations(report: Report, *, file: str | None = None, line: int | N
     """
     from .markdown import claims
 
+    report = report.with_totals()
     where = {"file": file, "line": None if line is None else str(line)}
     errors = [("the run as a whole", problem) for problem in map(_one_line, run_problems(report))]
     shown = missed(report)[: max(0, ANNOTATIONS - len(errors))]

@@ -30,6 +30,7 @@ def json_bytes(report: Report, *, pretty: bool = False) -> bytes:
 def counted_data(counted: Report | Tally) -> dict[str, Any]:
     """What the attempts say together, as plain data."""
     if isinstance(counted, Report):
+        counted = counted.with_totals()
         rate, times = counted.pass_rate(None), counted.durations(None)
     else:
         rate, times = counted.pass_rate(), counted.durations()

@@ -54,6 +54,7 @@ _ELEMENTS: dict[Outcome, str] = {"failed": "failure", "error": "error", "skipped
 
 def report_junit(report: Report) -> str:
     """The report as JUnit XML."""
+    report = report.with_totals()
     suite = ET.Element("testsuite", name=fit(report.dataset_name or report.name, _NAME))
     properties = ET.SubElement(suite, "properties")
     for name, value in _properties(report):

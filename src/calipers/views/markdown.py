@@ -81,7 +81,7 @@ def report_markdown(report: Report, *, limit: int = LIMIT, confidence: float = 0
     check_confidence(confidence)
     if limit < _LEAST:
         raise InvalidOptionError(f"limit must be at least {_LEAST} characters, got {limit!r}")
-    return statement_markdown(Statement(report, confidence), limit=limit)
+    return statement_markdown(Statement(report.with_totals(confidence=confidence), confidence), limit=limit)
 
 
 def statement_markdown(says: Statement, *, limit: int = LIMIT) -> str:

@@ -481,19 +481,20 @@ class Session:
         )
 
     def _judge(self, outcome: Outcome, report: Report, evaluation: Evaluation) -> None:
+        counted = report.with_totals()
         if evaluation.supporting:
             outcome.findings = []  # no threshold holds for it, nor the rule that everything has to pass
-            outcome.complaints += judge(report, [], allow_errors=self.options.allow_errors)
+            outcome.complaints += judge(counted, [], allow_errors=self.options.allow_errors)
             return
         try:
-            outcome.findings = compare(self.thresholds, report) if self.thresholds else None
+            outcome.findings = compare(self.thresholds, counted) if self.thresholds else None
         except InvalidOptionError as error:
             outcome.complaints.append(Complaint(USAGE, str(error)))
         if self.decider is not None:
             outcome.findings = outcome.findings or []  # the policy says what is good enough
             outcome.complaints += self.decider.judge(report, shows=self.shows)
         outcome.complaints += judge(
-            report,
+            counted,
             outcome.findings,
             allow_errors=self.options.allow_errors,
             way_to_judge=evaluation.way_to_judge,
