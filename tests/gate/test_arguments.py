@@ -1,4 +1,4 @@
-"""Who passes a name where a report or a policy belongs is told how to get one."""
+"""A name where a report or a policy belongs is refused, and the error says how to get one."""
 
 from pathlib import Path
 
@@ -75,7 +75,7 @@ def test_a_single_comparison_in_place_of_a_list_is_refused_with_the_way_out(show
         show(REPORT)
 
 
-def test_a_column_that_nobody_has_is_no_column_without_a_change():
+def test_a_column_that_no_run_has_is_no_column_without_a_change():
     (found,) = compare_many([REPORT, REPORT])
     with pytest.raises(
         InvalidOptionError, match="no column 'okk' was compared; there are 'ok' in `evaluators`"

@@ -241,7 +241,7 @@ def test_a_run_is_stopped_where_the_policy_says_how_many_may_be_lost():
 
 @pytest.mark.parametrize("which", ["evaluator", "pass rate"])
 @pytest.mark.parametrize("answer", ["abc", "z"])
-def test_another_yardstick_than_the_baselines_decides_nothing_during_a_run(which, answer):
+def test_another_evaluator_than_the_baselines_decides_nothing_during_a_run(which, answer):
     rules = Rules(margin=0.2)
     policy = Policy(pass_rate=rules) if which == "pass rate" else Policy(evaluators={"has": rules})
     old = run(lambda number: "abc" if number % 2 else "z", Contains("abc", evaluation_name="has"))
@@ -289,7 +289,7 @@ def test_one_rule_serves_one_run(limit):
     assert "one for each run" in str(run(steady, is_odd, stop_when=rule, max_concurrency=1).incomplete)
 
 
-def test_where_nobody_knows_whether_the_evaluators_are_the_same_a_note_says_so():
+def test_where_it_is_not_known_whether_the_evaluators_are_the_same_a_note_says_so():
     policy = Policy(evaluators={"near": Rules(margin=0.3)})
     assert "not known" in judge_run(WHOLE, policy, baseline=WHOLE).notes[-1]
     assert judge_run(WHOLE, policy, baseline=WHOLE, changed_evaluators={}).notes == ()

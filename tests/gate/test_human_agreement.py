@@ -1,4 +1,4 @@
-"""A run is not stopped as passed by a judge that nobody should believe: agreement with people counts during the run, too."""
+"""A run is not stopped as passed by a judge that is not to be believed: agreement with people counts during the run, too."""
 
 import json
 from random import Random

@@ -1,4 +1,4 @@
-"""What was measured in the baseline and no more in the run is no proof: skips and metrics that nobody recorded."""
+"""What was measured in the baseline and not in the run is no proof: skips, and metrics that were not recorded."""
 
 import pytest
 

@@ -79,7 +79,7 @@ def test_attempts_on_another_event_loop_leave_every_gate_open(report, policy):
     assert "make a new client inside the task" in said.advice
 
 
-def test_a_baseline_on_another_event_loop_is_no_yardstick():
+def test_a_baseline_on_another_event_loop_compares_nothing():
     margin = Policy(pass_rate=Rules(margin=0.05), max_task_failures=1.0)
     assert judge_run(STEADY, margin, baseline=LOST).outcome == "INCONCLUSIVE"
     assert judge_run(STEADY, AT_LEAST, baseline=LOST).outcome == "PASS", "no rule compares with it"

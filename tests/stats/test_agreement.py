@@ -224,7 +224,7 @@ def test_without_units_there_is_no_agreement():
     assert krippendorff_alpha([[1, None], [None, None], []]) is None
 
 
-def test_a_step_that_nobody_used_still_counts():
+def test_a_step_that_was_not_used_still_counts():
     pairs = [(1, 1)] * 5 + [(3, 3)] * 5 + [(1, 3)] * 2
     numbers = cohen_kappa(*columns(pairs), weights="linear")
     named = cohen_kappa(

@@ -170,7 +170,7 @@ def test_one_cluster_says_nothing_about_the_next():
     assert [step.interval for step in curve([(1, True), (2, False)], clusters="aa").steps] == [None, None]
 
 
-def test_nobody_watched_has_no_curve():
+def test_without_subjects_there_is_no_curve():
     assert kaplan_meier([], []) is None
 
 

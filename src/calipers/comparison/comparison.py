@@ -556,7 +556,7 @@ def _nothing_in_common(baseline: str, candidate: str) -> InvalidOptionError:
 
 
 def _unique(labels: Sequence[str]) -> list[str]:
-    """The labels, told apart by their place where several are the same."""
+    """The labels, with their place where several are the same."""
     counts = Counter(labels)
     return [
         label if counts[label] == 1 else f"{label} #{place}" for place, label in enumerate(labels, start=1)

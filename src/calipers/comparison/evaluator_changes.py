@@ -471,7 +471,7 @@ def _not_missed(attempts: Sequence[Record], others: Sequence[Record]) -> set[str
 
 
 def written(source: EvaluatorSpec) -> str:
-    """An evaluator as it would be written, which tells two apart that differ."""
+    """An evaluator as it would be written."""
     arguments: Mapping[str, Any] = plain(source.arguments)
     return f"{source.name}({', '.join(f'{name}={value!r}' for name, value in sorted(arguments.items()))})"
 

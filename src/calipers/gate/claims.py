@@ -1,4 +1,4 @@
-"""A claim: a number on the good side of a limit. Its interval decides, and several claims share one chance of a false alarm.
+"""A claim: a number lies on the good side of a limit. Its interval decides, and several claims share one chance of a false alarm.
 
 PASS   the interval, at the confidence of the policy, lies on the good side of the limit;
 FAIL   the interval, at a confidence that is corrected for the number of claims, lies on the bad side;
@@ -9,10 +9,9 @@ A gate fails if any claim does, so each claim has its part of the chance: Holm's
 Multiple Test Procedure", 1979). A gate passes only if every claim does, which needs no correction: all of them would have to be
 wrong at once (Berger, "Multiparameter Hypothesis Testing and Acceptance Sampling", 1982).
 
-WORSE has a step-down of its own over the same claims, in which a claim is done with once it is shown to be worse or to fail. So at
-most one chance is taken that a claim fails which holds its limit, and at most one that a claim is told to be worse, or to fail, which
-is as good as its baseline or its limit. A run that is good by every claim takes one chance in all, since the claims that fail are
-among those of the second step-down.
+WORSE has a step-down of its own over the same claims; a claim leaves it once it is shown to be worse or to fail. So there is at most
+one chance to fail a claim that holds its limit, and at most one to call a claim worse that is as good as its baseline. A run that is
+good by every claim takes one chance in all, since the claims that fail are among those of the second step-down.
 
 A finding shows the interval at the confidence of the policy, unless that one alone would say something worse than the outcome. Then
 it shows the wider one that decided, and `Finding.alone` has what the claim would be without the others.
@@ -84,7 +83,7 @@ def _is_sound(interval: Interval | None) -> TypeGuard[Interval]:
 
 
 class _Remembered:
-    """A measure that computes each of its intervals once: the same one tells failing, passing and being worse."""
+    """A measure that computes each of its intervals once: the same one decides failing, passing and being worse."""
 
     def __init__(self, measure: Measure) -> None:
         self.n = measure.n
@@ -258,7 +257,7 @@ def _said(claim: Claim, value: float | None, interval: Interval | None) -> str:
 
 
 def _is_approximate(interval: Interval | None) -> bool:
-    """Whether an interval believes the spread that it sees; the others reckon with what was not seen."""
+    """Whether an interval believes the spread that it sees; the others allow for what was not seen."""
     return interval is not None and interval.method in _APPROXIMATE
 
 

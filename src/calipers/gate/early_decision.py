@@ -1,18 +1,17 @@
 """The decision during a run: after every case, whether the gate's outcome is known, so that the rest need not be run.
 
-Ordinary intervals would be right once, at the end. Here every rule has two e-processes (`calipers.stats.EProcess`), one that gathers
+Ordinary intervals are right once, at the end. Here every rule has two e-processes (`calipers.stats.EProcess`), one that gathers
 evidence for PASS and one for FAIL, which may be looked at after every case. The run ends when one rule has failed, or when all
-have passed at once. The levels are those of `judge_run`, which says the same afterwards by the same statistics over the same
-attempts.
+have passed at once. `judge_run` says the same afterwards, by the same statistics over the same attempts.
 
 All looks on the way have 22 % of the doubt (`StopWhenDecided.share`). The rest is for one ordinary look at a run that comes to its end
 undecided, which `judge_run` takes: with as many cases it decides nearly as often as if nothing had looked before, and both
 together are wrong as rarely as the policy says (Bonferroni's inequality).
 
-What cannot be decided so is refused: times and metrics, which have no bounds, and cases in clusters, which are no independent
+What cannot be decided this way is refused: times and metrics, which have no bounds, and cases in clusters, which are no independent
 looks. An evaluator that the policy names and the dataset does not have fails the gate as soon as the others have shown that they
-give no result of that name. What turns out to be undecidable while the run goes on (a value outside its bounds, results of several
-kinds, another evaluator than the baseline's) is decided no more; the run goes on, and `judge_run` says why.
+give no result of that name. Where a rule turns out to be undecidable during the run (a value outside its bounds, results of several
+kinds, another evaluator than the baseline's), the run goes on, and `judge_run` says why.
 """
 
 from collections import Counter, defaultdict

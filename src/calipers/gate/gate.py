@@ -1,27 +1,28 @@
 """The verdict on a run: every rule of a policy, applied to the run and its baseline.
 
-Nothing vacuous passes. What is argued here, once:
+Nothing vacuous passes:
 
 - An evaluator or a metric that the policy names and the run has no result of, a tag that no case has: FAIL, for what it guards is
   unguarded.
 - Too few cases, no baseline to compare with, no case that both runs have, a run that ended by Ctrl-C or an error: INCONCLUSIVE,
   since more of the same could settle it.
-- An attempt that ended in an `OtherLoopError`: INCONCLUSIVE, and so is every rule that the run fails, since such an attempt says
-  nothing of the agent. A baseline with one: INCONCLUSIVE where a rule compares with it.
+- An attempt that ended in an `OtherLoopError` says nothing of the agent: INCONCLUSIVE, and so is every rule that the run fails. A
+  baseline with one: INCONCLUSIVE where a rule compares with it.
 - An evaluator that is not the same in both runs (its arguments or version differ): INCONCLUSIVE, since a difference between
-  two evaluators is no difference between two agents. If it is one that single cases bring, these are left out of the comparison
-  and named in a note, as cases are whose content changed.
+  two evaluators is no difference between two agents. If single cases bring it, they are left out of the comparison and named in a
+  note, as are cases whose content changed.
 - An attempt that was lost to its task or evaluator has no score, no time and no metric. Where the policy does not say how many
   may be lost, such a limit is INCONCLUSIVE: an agent that crashes on what is hard must not be judged by what is easy.
 - A baseline that lost more than the policy allows the run to lose: INCONCLUSIVE against a margin, since beside it anything looks
   good.
 - A case of which the baseline has a result, and the run has none though nothing failed; attempts that finished without a metric:
   INCONCLUSIVE, for the same reason, unless the policy says how many there may be.
-- A score outside the bounds that the policy states: INCONCLUSIVE, since the policy is wrong about what it limits.
-- One name with several kinds of results, such as False for bad and a number for good: INCONCLUSIVE, for the same reason.
-- A run or a baseline that a rule could end (`Report.stopping`) was looked at many times. Its intervals are those that
-  allow that (`anytime_interval`), over the attempts that the rule had heard of, with the rule's part of the doubt (`Stopping.share`).
-  A run that came to its end undecided has the rest of the doubt for one ordinary look. Times and metrics have no bounds, and so no such interval: INCONCLUSIVE.
+- A score outside the bounds that the policy states, or one name with several kinds of results, such as False for bad and a number
+  for good: INCONCLUSIVE, since the policy is wrong about what it limits.
+- A run or a baseline that a rule could end (`Report.stopping`) was looked at many times. Its intervals allow that
+  (`anytime_interval`), over the attempts that the rule had seen, with the rule's part of the doubt (`Stopping.share`). A run that
+  came to its end undecided has the rest of the doubt for one ordinary look. Times and metrics have no bounds, and so no such
+  interval: INCONCLUSIVE.
 """
 
 from collections.abc import Iterator, Mapping
@@ -141,7 +142,7 @@ def _about(
 def _unknown_code(policy: Policy, baseline: Report | None, changed: object) -> Iterator[str]:
     if baseline is not None and changed is None and any(rule.margin is not None for rule in policy.rules):
         yield (
-            "whether the code of the evaluators is the same in both runs is not known: reports tell their names, arguments and "
+            "whether the code of the evaluators is the same in both runs is not known: reports have their names, arguments and "
             "versions; gate two runs of a store to be sure"
         )
 

@@ -5,8 +5,8 @@ shared: the first look has four fifths of it, the second a tenth, and every late
 add up to the whole, however many looks there are (Bonferroni's inequality), whether later runs hold the cases of earlier ones or not.
 
 A look is a verdict on a kept run that is not anytime-valid. Judging the same attempts again by the same labels is the same look.
-It is a further look at the same question if policy, dataset, names and task versions of the run and of its baseline are the same. After a PASS the question is
-answered, and the next look is a first one.
+Looks share a question if policy, dataset, and names and task versions of the run and its baseline are the same. A PASS answers the
+question, and the next look is a first one.
 """
 
 from collections.abc import Sequence

@@ -1,19 +1,19 @@
 """What a rule limits: numbers by case, and the interval they give at any confidence.
 
-The case is the unit: attempts at it are averaged first. A gate promises how rarely it errs, so it is never surer than the
-bounds of the values allow: cases not seen may lie at a bound. Hence Gaffke's interval (`calipers.stats.bounded`), which is that
-of Clopper and Pearson where cases pass or not, and for the difference of two agents on cases that each passed or not once, the
-exact one in Tango's order (`calipers.stats.tango`). They are wider than the intervals that reports show, which are right on average
-over rates (Wilson, Newcombe) or for values that are about normal (t), and so too sure for some agents at the limit. With
-clusters Gaffke's is joined with the t interval of the clusters, which knows better how unequal ones vary.
+The case is the unit: attempts at it are averaged first. A gate promises how rarely it errs, so it allows for cases not seen that lie
+at a bound. Hence Gaffke's interval (`calipers.stats.bounded`), which is that of Clopper and Pearson where cases pass or not, and for
+the difference of two agents on cases that each passed or not once, the exact one in Tango's order (`calipers.stats.tango`). Both are
+wider than the intervals that reports show, which are right on average over rates (Wilson, Newcombe) or for values that are about
+normal (t), and so too sure for some agents at the limit. With clusters, Gaffke's is joined with the t interval of the clusters, which
+knows better how unequal ones vary.
 
 Where a policy asks about *these cases* and no others, the attempt is the unit (`attempts_apart`): attempts are independent, and
 each case has as many. Their mean varies less than that of as many attempts at cases drawn by chance, so the same interval holds
 (Hoeffding, "On the Distribution of the Number of Successes in Independent Trials", 1956, proves it for passes).
 
 Numbers without bounds, such as seconds without a time-out, or scores outside 0 and 1 of which no bounds are stated, have a t interval
-or, where they are compared as totals, Fieller's; where they agree to the last digit, they are taken at their word from `ENOUGH_ALIKE`
-cases. Such an interval is approximate: it does not reckon with a rare value that is much larger than those seen.
+or, where they are compared as totals, Fieller's; from `ENOUGH_ALIKE` cases that agree to the last digit they are believed. Such an
+interval is approximate: it does not allow for a rare value that is much larger than those seen.
 """
 
 from collections import Counter

@@ -5,18 +5,18 @@ ways over the same cases; then one pilot, and a guess how alike the two ways are
 attempted several times, the spread has two parts, and the plan can say what repeats would save; where they were attempted once,
 it cannot, and plans for as many attempts as the pilot had.
 
-How alike two ways are is said of what cases are truly like; the noise of single attempts is never shared. One pilot that
-attempted each case once does not tell how much of its spread is noise, so unless a correlation is given, the plan takes the two to
+How alike two ways are concerns the true means of cases; the noise of single attempts is never shared. One pilot that
+attempted each case once does not show how much of its spread is noise, so unless a correlation is given, the plan takes the two to
 share nothing, which may ask for too many cases, and not for too few.
 
 Cases in clusters resemble each other, so they tell less than as many that are independent. Their spread is that of a clustered
 comparison, and the plan counts clusters, each of as many cases as in the pilot: more cases help where they come from more
 clusters.
 
-A plan is for an *effect*, the true difference that a comparison is to find, or for the *margin* of a gate, the loss from which on
-nothing would be shipped. A gate has a wider interval than a comparison (`calipers.stats.bounded`), so the same number takes more
-cases as a margin. Planned is for an agent that is as good as its baseline: it passes with the chance `power`, at the first of the looks
-that share the doubt (`calipers.gate.looks`).
+A plan is for an *effect*, the true difference that a comparison is to find, or for the *margin* of a gate, the largest loss that would
+be shipped. A gate has a wider interval than a comparison (`calipers.stats.bounded`), so the same number takes more cases as a margin.
+An agent that is as good as its baseline then passes with the chance `power`, at the first of the looks that share the doubt
+(`calipers.gate.looks`).
 """
 
 from collections.abc import Sequence

@@ -110,7 +110,7 @@ class Rules(_Checked, frozen=True, kw_only=True):
         if not low < high:
             raise InvalidOptionError(f"bounds: the lower one comes first, got {self.bounds!r}")
         if not isfinite(high - low):
-            raise InvalidOptionError(f"bounds: too far apart to be told from infinity, got {self.bounds!r}")
+            raise InvalidOptionError(f"bounds: too far apart for a float, got {self.bounds!r}")
         if self.bounds is not None:
             self.check_inside(self.bounds)
         if self.at_least is not None and self.at_most is not None and self.at_least >= self.at_most:

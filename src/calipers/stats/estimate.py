@@ -280,8 +280,8 @@ def _size(
     if clusters is None:
         # Near 0 and 1 few cases tell how alike attempts are: there, up to one more is taken to be all or nothing.
         even = 4 * centre * (1 - centre)
-        told, added = n * even, 1 - even
-        variance = (told * variance + added * centre * (1 - centre) / n) / (told + added)
+        seen, added = n * even, 1 - even
+        variance = (seen * variance + added * centre * (1 - centre) / n) / (seen + added)
     return effective_size(
         centre,
         variance,
