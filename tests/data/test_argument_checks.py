@@ -50,6 +50,8 @@ REFUSED: list[tuple[Callable[..., Any], Any, dict[str, Any], str]] = [
     (check_number, "1", {"or_none": True}, "a number, or None, got '1'"),
     (check_share, 80, {}, "a number from 0 to 1, got 80; 80 % is written 0.8"),
     (check_share, 0, {"or_zero": False}, "a number above 0 and at most 1, got 0"),
+    (check_share, 0, {"or_one": False}, "a number above 0 and below 1, got 0"),
+    (check_share, 1, {"or_one": False}, "a number above 0 and below 1, got 1"),
     (check_share, -0.1, {}, "a number from 0 to 1, got -0.1"),
     (check_share, math.nan, {}, "a number from 0 to 1, got nan"),
     (check_share, True, {}, "a number from 0 to 1, got True"),

@@ -300,7 +300,7 @@ def test_too_few_clusters_are_refused():
         ),
         (
             lambda: plan_from_rate(80, effect=0.05),
-            "rate must lie between 0 and 1, such as 0.8 for 80 %, got 80",
+            "rate must be a number above 0 and below 1, got 80; 80 % is written 0.8",
         ),
         (lambda: plan_from_pilot(ONCE, effect=0.1, correlation=1), "correlation 1 says .* give one below 1"),
     ],

@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import msgspec
 
-from calipers.data.argument_checks import check_choice, is_whole_number
+from calipers.data.argument_checks import check_choice, check_share, is_whole_number
 from calipers.data.jsonable import plain, safe_repr
 from calipers.data.record import ReportCaseFailure
 from calipers.errors import InvalidOptionError, ReportFormatError
@@ -575,9 +575,5 @@ def _check(
     check_choice("population", questions.population, get_args(Population))
     if labels is not None and len(labels) != len(reports):
         raise InvalidOptionError(f"every report needs its label: got {len(reports)} and {len(labels)} labels")
-    for name in ("smallest", "smallest_relative"):
-        value = getattr(questions, name)
-        if not 0 < value < 1:
-            raise InvalidOptionError(
-                f"{name} must lie between 0 and 1, such as 0.03 for 3 points, got {value!r}"
-            )
+    check_share("smallest", questions.smallest, or_one=False)
+    check_share("smallest_relative", questions.smallest_relative, or_one=False)

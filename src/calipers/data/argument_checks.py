@@ -103,13 +103,15 @@ def check_share(
     value: _T,
     *,
     or_zero: bool = True,
+    or_one: bool = True,
     or_none: bool = False,
     error: _Error = InvalidOptionError,
 ) -> _T:
-    """The value, if it is a number from 0 to 1; without `or_zero`, above 0."""
+    """The value, if it is a number from 0 to 1; without `or_zero`, above 0, and without `or_one`, below 1 as well."""
     number: Any = value
-    holds = is_number(number) and 0 <= number <= 1 and bool(number or or_zero)
-    rule = "a number from 0 to 1" if or_zero else "a number above 0 and at most 1"
+    above, below = or_zero and or_one, or_one
+    holds = is_number(number) and 0 <= number <= 1 and (number > 0 or above) and (number < 1 or below)
+    rule = "a number from 0 to 1" if above else f"a number above 0 and {'at most' if below else 'below'} 1"
     percent = is_number(number) and 1 < number <= 100
     hint = f"; {number:g} % is written {number / 100:g}" if percent else ""
     return _checked(name, value, rule, holds, or_none, error, hint)

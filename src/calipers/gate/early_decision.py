@@ -97,11 +97,7 @@ class StopWhenDecided:
         self._paired = set[str]()
         """The names of those that have their partner."""
         for case in [] if self._old is None else self._old.cases:
-            if case.cluster is not None:
-                raise InvalidOptionError(
-                    f"case {case.name!r} of the baseline is in the cluster {case.cluster!r}: cases of one cluster are no "
-                    "independent looks, so a run of them cannot be decided early: gate it when it is over"
-                )
+            _check_cluster(f"{case.name!r} of the baseline", case.cluster)
             self._by_name[case.name] = case
             self._by_content[case.content].append(case)
         for same in self._by_content.values():
@@ -125,7 +121,7 @@ class StopWhenDecided:
             evaluators: the names of those that judge every case.
         """
         for number, case in enumerate(cases, 1):
-            _check_cluster(case.name or f"Case {number}", case.cluster)
+            _check_cluster(repr(case.name or f"Case {number}"), case.cluster)
         self._expected = set(evaluators)
         if cases:
             self.planned = len(cases)
@@ -142,7 +138,7 @@ class StopWhenDecided:
 
     def __call__(self, record: Record) -> str | None:
         """Take in a finished attempt; why no more are needed, or `None`."""
-        _check_cluster(record.name, record.cluster)
+        _check_cluster(repr(record.name), record.cluster)
         if self._decided or record.name in self._names:
             raise InvalidOptionError(
                 "this StopWhenDecided has decided, or seen, another run: make one for each run"
@@ -467,10 +463,10 @@ def _mean(values: list[float]) -> float:
     return sum(values) / len(values)
 
 
-def _check_cluster(name: str, cluster: object) -> None:
+def _check_cluster(case: str, cluster: object) -> None:
     if cluster is not None:
         raise InvalidOptionError(
-            f"case {name!r} is in the cluster {cluster!r}: cases of one cluster are no independent looks, so that no run of them "
+            f"case {case} is in the cluster {cluster!r}: cases of one cluster are no independent looks, so no run of them "
             "can be decided early; run all of it, and judge it when it is over, with `calipers gate` or judge_run"
         )
 

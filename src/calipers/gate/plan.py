@@ -28,7 +28,7 @@ import msgspec
 from calipers.comparison.case_pairs import RunCase, cases_of, check_report, pair_cases
 from calipers.comparison.change import clusters_of
 from calipers.comparison.columns import ColumnKey, Columns, passes
-from calipers.data.argument_checks import check_number
+from calipers.data.argument_checks import check_number, check_share
 from calipers.errors import InvalidOptionError
 from calipers.gate.looks import confidence_at
 from calipers.report.report import Report
@@ -213,8 +213,7 @@ def plan_from_rate(
     difference = 0.0 if effect is None else effect
     _check_points(difference)
     other = rate + difference
-    if not 0 < rate < 1:
-        raise InvalidOptionError(f"rate must lie between 0 and 1, such as 0.8 for 80 %, got {rate!r}")
+    check_share("rate", rate, or_one=False)
     if not 0 <= other <= 1:
         end, way = ("above 1", "a loss: effect") if difference > 0 else ("below 0", "a gain: effect")
         raise InvalidOptionError(
