@@ -7,7 +7,7 @@ import pytest
 from calipers.data.trace import ToolCall
 from calipers.errors import InvalidOptionError
 from calipers.models.anthropic import ANTHROPIC, VERSION, body, messages_address, read_answer
-from calipers.models.completion import Usage
+from calipers.models.model_answer import Usage
 from calipers.models.model_request import Sound
 from calipers.voice.parsers import AnthropicResponseParser
 

@@ -5,7 +5,7 @@ from types import SimpleNamespace as Thing
 import pytest
 
 from calipers.data.trace import ToolCall
-from calipers.models.completion import Usage
+from calipers.models.model_answer import Usage
 from calipers.models.model_request import Sound
 from calipers.models.openai import body, read_answer
 from calipers.voice.parsers import OpenAIResponseParser

@@ -117,11 +117,8 @@ class EventLog:
 
     @contextmanager
     def tool_call(self, call: ToolCall) -> Iterator[ToolCall]:
-        """Record a call of a tool while it is made: time, success, and the error it raises."""
-        call.timestamp = self.now()
-        event = Event(call=call)
-        self.add(event)
-        start = perf_counter()
+        """Record a tool call while it is made: time, success, and the error it raises."""
+        event, start = self._begin_call(call), perf_counter()
         try:
             yield call
         except BaseException as error:
@@ -134,11 +131,8 @@ class EventLog:
 
     @contextmanager
     def llm_call(self, call: LLMCall) -> Iterator[LLMCall]:
-        """Record a request to a model while it is made: time, and the error it raises as `metadata["error"]`."""
-        call.timestamp = self.now()
-        event = Event(call=call)
-        self.add(event)
-        start = perf_counter()
+        """Record a model call while it is made: time, and the error it raises as `metadata["error"]`."""
+        event, start = self._begin_call(call), perf_counter()
         try:
             yield call
         except BaseException as error:
@@ -147,6 +141,12 @@ class EventLog:
             raise
         call.latency_ms = (perf_counter() - start) * 1000
         event.turn = turn_of(msgspec.structs.replace(call))  # which checks the numbers put into it
+
+    def _begin_call(self, call: ToolCall | LLMCall) -> Event:
+        call.timestamp = self.now()
+        event = Event(call=call)
+        self.add(event)
+        return event
 
 
 def turn_of(call: ToolCall | LLMCall) -> Turn:

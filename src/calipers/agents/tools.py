@@ -6,7 +6,7 @@ failed, and how long it took. Errors and cancellations reach the caller. Elsewhe
 - Arguments are recorded by parameter name, and only those that were given: a default is the tool's choice, not the
   agent's. `*args` is a list under its own name, `**kwargs` are arguments like others.
 - What the agent did not choose is not recorded: a method's `self`, what a framework fills in, such as the `RunContext` of
-  pydantic-ai or the `RunnableConfig` of LangChain (`injected.py`), and the parameters in `exclude`.
+  pydantic-ai or the `RunnableConfig` of LangChain (`injected_parameters.py`), and the parameters in `exclude`.
 - Secrets are recorded as `[redacted]`: what `redact` names, and what looks like a key or has a name such as `password`
   (`calipers.data.redaction`), in arguments, outputs and errors. Outputs and errors do not repeat the secrets of the
   arguments, nor those of what is left out, such as `ctx.deps.api_key`.
@@ -30,7 +30,7 @@ from calipers.run.task import find_silent_traces_with
 
 from .call_evidence import MARK
 from .event_log import error_text
-from .injected import injected_parameters, is_injected_value
+from .injected_parameters import injected_parameters, is_injected_value
 from .recording import Recording, place_to_record, snapshot, trace_without_calls
 
 ArgumentsT = ParamSpec("ArgumentsT")

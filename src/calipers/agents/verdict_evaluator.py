@@ -58,9 +58,9 @@ class BaseEvaluator(ABC):
             found = judge()
             result = _checked(await found if inspect.isawaitable(found) else found)
         except (Exception, SystemExit) as error:
-            kind, message, _ = describe_error(error)
-            name = getattr(self, "name", type(self).__name__)  # a subclass may forget to set it
-            result = EvalResult(name, EvalVerdict.ERROR, 0.0, message, {"error_type": kind}, error=error)
+            result = failed(
+                getattr(self, "name", type(self).__name__), error
+            )  # a subclass may forget its name
         metadata = {"duration_ms": (perf_counter() - start) * 1000, **result.metadata}
         return dataclasses.replace(result, verdict=EvalVerdict(result.verdict), metadata=metadata)
 
@@ -108,6 +108,12 @@ ALL_OR_NOTHING = Scale()
 
 ALL_OR_SOME = Scale(1.0, math.ulp(0.0))
 """PASS for everything, PARTIAL for something, FAIL for nothing."""
+
+
+def failed(name: str, error: BaseException) -> EvalResult:
+    """The result of an evaluator that raised."""
+    kind, message, _ = describe_error(error)
+    return EvalResult(name, EvalVerdict.ERROR, 0.0, message, {"error_type": kind}, error=error)
 
 
 def skip(name: str, reason: str, **metadata: Any) -> EvalResult:

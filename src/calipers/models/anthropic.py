@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from calipers.errors import InvalidOptionError
-from calipers.models.completion import Completion, Draft, Finish, Usage, excerpt, read
+from calipers.models.model_answer import Completion, Draft, Finish, Usage, excerpt, read
 from calipers.models.model_request import Provider, Sound, Tools, endpoint, for_anthropic, laid_over
 
 ANTHROPIC = Provider("https://api.anthropic.com", ("ANTHROPIC_API_KEY",), "x-api-key")

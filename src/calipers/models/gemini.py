@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
-from calipers.models.completion import (
+from calipers.models.model_answer import (
     Completion,
     Draft,
     Finish,

@@ -14,7 +14,7 @@ broke off (`length`, `content_filter`, `incomplete`) has the problem `incomplete
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from calipers.models.completion import Completion, Draft, Finish, Usage, excerpt, is_list, read
+from calipers.models.model_answer import Completion, Draft, Finish, Usage, excerpt, is_list, read
 from calipers.models.model_request import Provider, Sound, Tools, as_base64, endpoint, for_chat, laid_over
 from calipers.models.openai_realtime import RealtimeEvents
 

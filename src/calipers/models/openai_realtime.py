@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 from calipers.errors import AgentReplyError
-from calipers.models.completion import Draft, Finish, ProblemKind, Usage, excerpt, is_list, read
+from calipers.models.model_answer import Draft, Finish, ProblemKind, Usage, excerpt, is_list, read
 from calipers.models.model_request import (
     Provider,
     Tools,

@@ -22,8 +22,8 @@ from calipers.data.retry import Retry
 from calipers.data.trace import LLMCall, Trace
 from calipers.errors import AgentConnectionError, AgentReplyError, InvalidOptionError
 from calipers.models import openai
-from calipers.models.completion import Completion, Usage, excerpt
 from calipers.models.http_request import Request, as_json, is_address, is_passing_trouble
+from calipers.models.model_answer import Completion, Usage, excerpt
 from calipers.models.request_redaction import shown_address
 
 from .players import Message, Reply, turn_seed

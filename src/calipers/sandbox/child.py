@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
     from calipers.sandbox.program import Limits
 
-__all__ = ["Ending", "Report", "hold"]
 
 # Beyond these, the supervisor is taken for dead. The first spans the start of an interpreter on a busy machine.
 _START_GRACE = 30.0

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     from calipers.sandbox.program import Limits, Protection
 
-__all__ = ["HOME", "Confinement", "borrowed_user", "bubblewrap_command"]
-
 
 class Confinement(msgspec.Struct, frozen=True, kw_only=True):
     """One way to hold a program."""

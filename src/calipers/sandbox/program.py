@@ -18,8 +18,6 @@ import msgspec
 
 from calipers.data.argument_checks import check_number, check_whole_number
 
-__all__ = ["DEFAULT_LIMITS", "Limits", "Outcome", "Protection", "StoppedBy"]
-
 _LONGEST = 10**8 - 1
 """Seconds; beyond, the system's timers overflow."""
 _LARGEST = (1 << 62) - 1

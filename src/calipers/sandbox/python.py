@@ -30,8 +30,6 @@ from calipers.sandbox.confinement import Confinement
 from calipers.sandbox.program import DEFAULT_LIMITS, Limits, Outcome, StoppedBy
 from calipers.sandbox.system_calls import system_call_filter
 
-__all__ = ["Sandbox", "run_python", "run_python_sync"]
-
 
 class Sandbox(msgspec.Struct, frozen=True, kw_only=True):
     """How to run programs: `Sandbox(require_isolation=True).run_sync("print(1)")`."""

@@ -18,8 +18,6 @@ import platform
 import struct
 import sys
 
-__all__ = ["system_call_filter"]
-
 _Line = tuple[int, int, int, int]
 """What to do, how many lines to skip if so and if not, and a number."""
 

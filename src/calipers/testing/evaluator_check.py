@@ -21,7 +21,8 @@ again. One that ends the process outright (`os._exit`) ends the test with it: no
 import copy
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from inspect import isawaitable
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -204,27 +205,28 @@ class _Examination:
     def _describe(self, evaluator: Evaluator[Any, Any, Any]) -> str:
         """The evaluator's name, after a look at all that a report says of it."""
         name = ""
-        try:
+        with self._noted("name", "get_default_evaluation_name"):
             name = evaluator.get_default_evaluation_name()
             if not isinstance(name, str) or not name.strip():
                 self._note("name", f"the name is {safe_repr(name)}")
                 name = ""
-        except Exception as error:
-            self._note("name", f"get_default_evaluation_name raised {error_text(error)}")
-        try:
+        with self._noted("version", "get_evaluator_version"):
             version, again = evaluator.get_evaluator_version(), evaluator.get_evaluator_version()
             if version is not None and not isinstance(version, str):
                 self._note("version", f"the version is {safe_repr(version)}")
             elif version != again:
                 self._note("version", f"the version was {version!r} and then {again!r}")
-        except Exception as error:
-            self._note("version", f"get_evaluator_version raised {error_text(error)}")
-        try:
+        with self._noted("repr", "repr"):
             repr(self.x)
-        except Exception as error:
-            self._note("repr", f"repr raised {error_text(error)}")
         self._describe_spec(evaluator)
         return name
+
+    @contextmanager
+    def _noted(self, rule: str, what: str) -> Iterator[None]:
+        try:
+            yield
+        except Exception as error:
+            self._note(rule, f"{what} raised {error_text(error)}")
 
     def _describe_spec(self, evaluator: Evaluator[Any, Any, Any]) -> None:
         try:

@@ -22,7 +22,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from calipers.data.argument_checks import check_choice, check_text
 from calipers.models import anthropic, gemini, openai
-from calipers.models.completion import Draft, excerpt, is_list, read
+from calipers.models.model_answer import Draft, excerpt, is_list, read
 from calipers.voice.response import AgentResponse, response_of
 
 __all__ = [

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from calipers.data.redaction import masked
 from calipers.data.trace import ToolCall, secrets_of
-from calipers.models.completion import Completion, ProblemKind, ResponseProblem, unreadable_call
+from calipers.models.model_answer import Completion, ProblemKind, ResponseProblem, unreadable_call
 
 _T = TypeVar("_T", "AgentResponse", "ResponseProblem")
 

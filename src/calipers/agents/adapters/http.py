@@ -22,9 +22,9 @@ from calipers.data.redaction import without
 from calipers.data.result import describe_error
 from calipers.data.trace import ToolCall, Trace
 from calipers.errors import AgentError, AgentReplyError, InvalidOptionError, InvalidTraceError
-from calipers.models.completion import excerpt, read_arguments, unreadable_call
 from calipers.models.http_request import Reply, Request, check_address
 from calipers.models.http_sessions import load_aiohttp
+from calipers.models.model_answer import excerpt, read_arguments, unreadable_call
 from calipers.models.request_redaction import shown_address
 
 if TYPE_CHECKING:

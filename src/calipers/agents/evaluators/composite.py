@@ -23,14 +23,22 @@ from functools import cached_property
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from calipers.agents.test_case import TestCase
-from calipers.agents.verdict_evaluator import BaseEvaluator, Scale, check_items, skip, some_of, weighted_mean
+from calipers.agents.verdict_evaluator import (
+    BaseEvaluator,
+    Scale,
+    check_items,
+    failed,
+    skip,
+    some_of,
+    weighted_mean,
+)
 from calipers.data.argument_checks import check_choice, check_number, check_share
 from calipers.data.case import Case
 from calipers.data.context import EvaluatorContext
 from calipers.data.evaluator import Evaluator, EvaluatorLike, changed_fields
 from calipers.data.evaluator_output import Judgement, read_output
 from calipers.data.evaluator_styles import as_evaluator
-from calipers.data.result import EvalResult, EvaluatorSpec, EvalVerdict, Skipped, describe_error
+from calipers.data.result import EvalResult, EvaluatorSpec, EvalVerdict, Skipped
 from calipers.data.trace import Trace
 from calipers.errors import CalipersError, InvalidOptionError, InvalidOutputError, SpanTreeRecordingError
 
@@ -74,8 +82,7 @@ async def judge(
         found = read_output(output)
         return _result(name, found, scale)
     except (Exception, SystemExit) as error:
-        kind, message, _ = describe_error(error)
-        return EvalResult(name, EvalVerdict.ERROR, 0.0, message, {"error_type": kind}, error=error)
+        return failed(name, error)
 
 
 def _result(name: str, found: Sequence[Judgement] | Skipped, scale: Scale) -> EvalResult:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calipers.data.trace import ToolCall
-from calipers.models.completion import excerpt, read, read_arguments
+from calipers.models.model_answer import excerpt, read, read_arguments
 from calipers.voice.parsers import (
     AnthropicResponseParser,
     GeminiResponseParser,
