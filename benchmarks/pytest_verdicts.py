@@ -69,8 +69,15 @@ def is_red(passed, whole_interval):
 
 
 def gate_table(sets, _pool):
-    yield "| true rate | `assert_rate` red | `whole_interval` red | `gate` red | open | `until_decided` red | open | rounds |"
-    yield "|---:|---:|---:|---:|---:|---:|---:|---:|"
+    ways = (
+        "`assert_rate` red:",
+        "`whole_interval` red:",
+        "`gate` red:",
+        "open:",
+        "`until_decided` red:",
+        "open:",
+    )
+    yield from tables.head("true rate:", *ways, "rounds:")
     for rate in RATES:
         draw = Random(zlib.crc32(f"{rate}".encode()))
         found = Counter()
@@ -100,8 +107,7 @@ def against(both, only_new, only_old):
 
 
 def baseline_table(sets, _pool):
-    yield "| true difference | FAIL | WORSE | INCONCLUSIVE | PASS |"
-    yield "|---:|---:|---:|---:|---:|"
+    yield from tables.head("true difference:", "FAIL:", "WORSE:", "INCONCLUSIVE:", "PASS:")
     for change in CHANGES:
         draw = Random(zlib.crc32(f"change {change}".encode()))
         found = Counter()

@@ -23,6 +23,7 @@ import voice
 from command import drawn, exit_code, parser
 from machine import facts
 from outcome import Outcome, tables
+from tables import update
 
 BENCHMARKS = {
     "overhead": overhead,
@@ -39,7 +40,6 @@ BENCHMARKS = {
     "pytest cases": pytest_cases,
 }
 PAGE = Path(__file__).parent.parent / "docs" / "performance.md"
-BEGIN, END = "<!-- benchmarks: begin -->", "<!-- benchmarks: end -->"
 
 
 def main():
@@ -55,24 +55,12 @@ def main():
         outcome += BENCHMARKS[name].benchmark(chosen)
     print(drawn(outcome, chosen))
     if chosen.update_docs:
-        update_page(tables(outcome, facts(chosen)))
+        today = dt.datetime.now(dt.UTC).date().isoformat()
+        update(PAGE, "benchmarks", ["", f"Measured on {today}: {tables(outcome, facts(chosen))}", ""])
     for promise in outcome.promises:
         if not promise.met:
             print(f"{promise.verdict}: {promise.what}, {promise.ratio}", file=sys.stderr)
     sys.exit(exit_code(outcome, chosen))
-
-
-def update_page(tables_drawn):
-    """Put the tables between the page's markers."""
-    text = PAGE.read_text(encoding="utf-8")
-    if text.count(BEGIN) != 1 or text.count(END) != 1:
-        raise SystemExit(f"{PAGE.name} must have {BEGIN!r} and {END!r} once each")
-    before, rest = text.split(BEGIN)
-    after = rest.split(END)[1]
-    today = dt.datetime.now(dt.UTC).date().isoformat()
-    PAGE.write_text(
-        f"{before}{BEGIN}\n\nMeasured on {today}: {tables_drawn}\n\n{END}{after}", encoding="utf-8"
-    )
 
 
 if __name__ == "__main__":

@@ -49,7 +49,7 @@ def head(*names):
 
 
 def update(page, name, lines):
-    """Put a table between its markers."""
+    """Put lines between the markers of a page."""
     begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
     text = page.read_text(encoding="utf-8")
     if text.count(begin) != 1 or text.count(end) != 1:

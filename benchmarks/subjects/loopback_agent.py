@@ -1,7 +1,7 @@
 """An agent on loopback, as a program: takes a request over HTTP, waits, and answers with one tool call.
 
-Prints its port, and ends when its input does. It does as little as possible, since it shares the machine with whoever
-is measured.
+Prints its port, and ends when its input does. It does as little as possible, since it shares the machine with what is
+measured.
 """
 
 import asyncio
