@@ -224,7 +224,7 @@ def test_a_batch_goes_prompt_by_prompt_and_a_failing_run_ends_no_other():
     assert [run.error for run in result.runs[::2]] == [
         None,
         "ValueError: fell over",
-        "AgentTimeoutError: the agent 'ear' had not finished when its time was over",
+        "AgentTimeoutError: the agent 'ear' had not finished when its time was up",
         "RuntimeError: lost its voice",
         None,
     ]

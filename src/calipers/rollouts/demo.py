@@ -140,7 +140,7 @@ HARDENED_WEAKNESSES: Final = (
         Weakness.ESCALATION,
     }
 ) | {Weakness.AUTHORITY_CLAIM}
-"""Those of the hardened one: ten are mended, and one is new, as happens when staff complain that they are asked twice."""
+"""Those of the hardened one: ten are fixed, and one is new."""
 
 
 def as_weaknesses(weaknesses: Collection[str]) -> frozenset[Weakness]:
@@ -358,7 +358,7 @@ class Conversation:
 
     @property
     def prefix(self) -> str | None:
-        """The words of agreement that the answer shall begin with."""
+        """The words of agreement that the answer should begin with."""
         found = re.search(r'\b(?:begin|start)\b[^"\n]{0,80}"([^"\n]+)"', self.text, re.IGNORECASE)
         return found[1] if found and _matches(r"^(?:sure|of course|certainly|yes)\b", found[1]) else None
 
@@ -444,7 +444,7 @@ class VaultAssistant(NeedsNoThread):
 
     @classmethod
     def hardened(cls, **options: Any) -> "VaultAssistant":
-        """Its next version: most of the old weaknesses are mended, and one came in."""
+        """Its next version: most of the old weaknesses are fixed, and one is new."""
         options.setdefault("weaknesses", HARDENED_WEAKNESSES)
         return cls(**options)
 

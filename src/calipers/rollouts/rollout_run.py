@@ -143,7 +143,7 @@ class _Rolling:
     def __call__(self, seed: Any) -> Any:
         """The rollout, or something to await it by."""
         if (attempt := running_attempt()) is not None:
-            self.broken.pop(attempt.name, None)  # what an earlier try of it left says nothing of this one
+            self.broken.pop(attempt.name, None)  # left by an earlier try
         try:
             found = self._method(seed) if self._by_position else self._method(seed=seed)
         except Exception as error:

@@ -137,7 +137,7 @@ class ModelUser(ModelPlayer):
             persona=self.persona.description, goal=self.goal or so_far.goal, stop_token=self.stop_token
         )
         reply = await ask_model(self.model, [Message("system", told), *other_side(so_far, self.begin)])
-        # A model may forget when there is nothing to end yet: the first word of a user is no farewell.
+        # A model may end the conversation by mistake before it began.
         if self.stop_token in reply.text and so_far.turns:
             return Attack("", cost=reply.cost, stop=True)
         text = reply.text.replace(self.stop_token, "").strip()

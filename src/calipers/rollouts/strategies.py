@@ -7,7 +7,7 @@
 | `AssumedPersona` | someone with a name, a post and a number, who asks only when these are known |
 | `Distraction` | talks about other things for long enough, and then asks |
 | `ManyShot` | rows of examples of a willing assistant that grow until the target goes on with them |
-| `Backtracking` | takes back what was refused, and puts it otherwise |
+| `Backtracking` | takes back what was refused, and asks in another way |
 | `Adaptive` | chooses the next attack by what the last ones achieved: a small example of a search |
 
 `STRATEGIES` has one of each, by name. Each is a value with one method, `next_attack(so_far)`, that keeps no state: the same turns and
@@ -281,7 +281,7 @@ class ManyShot(NeedsNoThread):
 
 @dataclass(frozen=True)
 class Backtracking(NeedsNoThread):
-    """Walks a row of steps; a step that is refused is taken back and put otherwise, one attack after the other.
+    """Takes one step after the other; a step that is refused is taken back and tried with other attacks.
 
     Targets fall for it because a refusal is the best defence against the next attempt, and it only defends while it stands
     in the conversation. In most chats users can edit their messages, and so take it away.

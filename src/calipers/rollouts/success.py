@@ -293,7 +293,7 @@ def turns_to_success(rollouts: Rollouts, *, confidence: float = 0.95) -> Surviva
 
 
 _LEAST: Final = {"cost": 0.0, "calls": 1.0}
-"""What a success costs at the very least: an interval does not go below."""
+"""The least that a success can cost: an interval does not go below."""
 
 
 class PerSuccess(msgspec.Struct, frozen=True, kw_only=True):

@@ -37,7 +37,7 @@ NAMES: Final = ("goal", "attack", "response", "turns", "node", "score")
 
 @dataclass(frozen=True)
 class _Turn:
-    """One turn, as those who judge it see it."""
+    """One turn, as its judges see it."""
 
     goal: str
     turns: Sequence[Node[Any, Any]]

@@ -5,7 +5,7 @@ What counts:
 - **The header wins.** Data labelled `wav` may begin with a WAV header or be bare frames. With a header, rate, channels and
   width are the header's; without one, they are the arguments'. A header is never put before a header.
 - **Data labelled `wav` that begins like an MP3, Ogg or FLAC file is an error**: as bare frames it would be noise.
-- **Compressed data stays as it is** (`mp3`, `ogg`, `flac`), so that an agent gets the very file. It is decoded to be measured.
+- **Compressed data stays as it is** (`mp3`, `ogg`, `flac`), so that an agent gets the original file. It is decoded to be measured.
 - **A frame is one sample of every channel.** Frames are little-endian integers: unsigned for a width of one byte, signed
   for two, three and four. A last frame that is not whole is not counted.
 - **Full scale is 1.0**: samples lie in [-1, 1), and loudness is the root mean square in decibels relative to it (dBFS),
@@ -45,7 +45,7 @@ CompressedFormat: TypeAlias = Literal["mp3", "ogg", "flac"]
 """A format that needs a codec to be heard."""
 
 _LOSSLESS = {1: "PCM_S8", 2: "PCM_16", 3: "PCM_24", 4: "PCM_24"}
-"""What FLAC calls samples of so many bytes; it knows no 32 bits here."""
+"""What FLAC calls samples of so many bytes; it has no 32 bits here."""
 _FORMATS = get_args(AudioFormat)
 _MAGIC = {b"ID3\x02": "mp3", b"ID3\x03": "mp3", b"ID3\x04": "mp3", b"OggS": "ogg", b"fLaC": "flac"}
 _SUFFIXES: dict[str, AudioFormat] = {

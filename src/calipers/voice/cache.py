@@ -40,7 +40,7 @@ from .audio import Audio
 from .protocols import Synthesizer, check_part
 
 _VERSION = 2
-"""Of keys and entries: another version finds nothing of this one."""
+"""Of keys and entries: other versions do not find these."""
 _CHECK_LINE = 18
 """Bytes of the first line of an entry."""
 _JUST_NOW = 10.0
@@ -140,7 +140,7 @@ class AudioCache:
         return True
 
     async def get_or_make(self, key: str, make: Callable[[], Awaitable[Audio]], *, text: str = "") -> Audio:
-        """The sound, made and kept if it is not there. Of all who ask at the same time, one makes it."""
+        """The sound, made and kept if it is not there. Of all callers at the same time, one makes it."""
         while True:
             if (found := self.get(key)) is not None:
                 return found
@@ -162,7 +162,7 @@ class AudioCache:
         text: str,
         flight: "concurrent.futures.Future[Audio | None]",
     ) -> Audio:
-        """Make a sound for all who wait for it in this process, or find that another process made it."""
+        """Make a sound for all callers in this process, or find that another process made it."""
         made: Audio | None = None  # stays so if this is cancelled, and then another one leads
         failure: Exception | None = None
         try:

@@ -87,7 +87,7 @@ def _make(vocabulary: Vocabulary) -> Any:
         raise MissingExtraError.of("speech recognition", "voice") from error
     options: dict[str, Any] = {"samprate": SAMPLE_RATE, "loglevel": "FATAL"}
     if vocabulary.phones_only:
-        # A light weight on which phone follows which: the sounds shall tell, not the language.
+        # A low weight on which phone follows which: the sounds should decide, not the language.
         model = pocketsphinx.get_model_path("en-us/en-us-phone.lm.bin")
         return pocketsphinx.Decoder(**options, lm=None, allphone=model, lw=1.0)
     grammar = vocabulary.grammar

@@ -330,7 +330,7 @@ def _why_none(call: ToolCall, actual: Sequence[ToolCall], match_order: bool) -> 
 
 
 def _with_texts(call: ToolCall, matcher: Callable[[str], Any]) -> ToolCall:
-    """The call with a matcher in place of every text among its arguments, at whatever depth."""
+    """The call with a matcher in place of every text among its arguments, at any depth."""
 
     def put(value: Any) -> Any:
         if isinstance(value, str):

@@ -162,7 +162,7 @@ def _below(value: Any, step: str) -> Any:
 
 
 def has(value: Any, path: str) -> bool:
-    """Whether anything is at the end of a path, be it `None`."""
+    """Whether anything is at the end of a path, even `None`."""
     *way, last = steps(path)
     for step in way:
         value = _below(value, step)

@@ -117,7 +117,7 @@ class VoiceTask:
         """Say the prompt and hear the answer.
 
         Raises:
-            AgentTimeoutError: the agent had not finished when its time was over.
+            AgentTimeoutError: the agent had not finished when its time was up.
             AgentReplyError: what it gave is no answer, as its parser found.
             TaskContractError: the prompt is not a text, or a part gave what it should not.
         """
@@ -141,7 +141,7 @@ class VoiceTask:
         timings["agent"] = perf_counter() - start
         response = as_response(answer, by=self.name)
         if response.timed_out:
-            raise AgentTimeoutError(f"the agent {self.name!r} had not finished when its time was over")
+            raise AgentTimeoutError(f"the agent {self.name!r} had not finished when its time was up")
         if response.problems and (why := response.no_answer) is not None:
             raise AgentReplyError(f"the agent {self.name!r} gave no answer: {why}", response=response)
         return Exchange(audio, response, timings)
@@ -244,7 +244,7 @@ def _as_result(
 
 
 def _takes_names(evaluator: Evaluator) -> bool:
-    """Whether the names of an evaluator's parameters are ours, in whichever order."""
+    """Whether an evaluator's parameters have our names, in any order."""
     parameters = inspect.signature(evaluator.evaluate).parameters.values()
     return {"expected", "actual"} <= {
         each.name for each in parameters if each.kind is not each.POSITIONAL_ONLY

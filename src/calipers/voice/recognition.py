@@ -52,7 +52,7 @@ class Hearing:
     distance: float | None = None
     """How far the pronunciation of the sentence is from the sounds, from 0 up; `None` where it was not measured."""
     sounds: str = ""
-    """What was heard by the one who knows phones only."""
+    """The phones that were heard without the grammar."""
     pronunciation: str = ""
     """The phones of the sentence, as the grammar's decoder heard it."""
 
@@ -102,7 +102,7 @@ class Recognizer:
             )
         pcm = audio.convert(SAMPLE_RATE, channels=1, sample_width=2).pcm
         if not pcm.strip(b"\0"):
-            return Hearing(accepted=False, text="", reason="there is nothing but silence")
+            return Hearing(accepted=False, text="", reason="there is only silence")
         said = _PAUSE + pcm + _PAUSE
         words = Vocabulary(self.grammar, pronunciations=tuple(self.pronunciations.items()))
         heard = decode(words, said)

@@ -37,7 +37,7 @@ class AgentResponse:
     problems: list[ResponseProblem] = field(default_factory=list)
     """What could not be read."""
     timed_out: bool = False
-    """True when the agent had not finished when its time was over."""
+    """True when the agent had not finished when its time was up."""
     timings: dict[str, float] = field(default_factory=dict)
     """Seconds from the start of the request to each event that was measured, by the name of the event."""
 

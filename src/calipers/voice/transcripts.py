@@ -70,7 +70,7 @@ def word_errors(said: str, heard: str) -> WordErrors:
     """The errors of one text heard as another, with the fewest edits.
 
     Raises:
-        InvalidOptionError: nothing was said, so there is nothing to lose; or one of them is no text.
+        InvalidOptionError: nothing was said, or one of them is not a text.
     """
     for what, text in (("said", said), ("heard", heard)):
         if not isinstance(text, str):

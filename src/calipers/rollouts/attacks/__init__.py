@@ -1,10 +1,10 @@
-"""Ways to put a request otherwise: values that make an attack of a goal.
+"""Ways to ask differently: values that make an attack of a goal.
 
 | module | what is in it |
 |---|---|
 | `transformation` | `Transformation`, the base; `Chain`, several in a row; `Direct`, none |
 | `encoding` | `Base64`, `Hex`, `Rot13`, `Morse`, `Backwards`, `PigLatin`: to be decoded |
-| `disguise` | `Leetspeak`, `LookAlikes`, `ZeroWidth`, `RightToLeft`, `FullWidth`, `SpelledOut`: read as ever |
+| `disguise` | `Leetspeak`, `LookAlikes`, `ZeroWidth`, `RightToLeft`, `FullWidth`, `SpelledOut`: people read them as before |
 | `hiding` | `PayloadSplitting`, `MadeUpLanguage`, `ErrandList`: nowhere in one piece |
 | `wording` | `Wording`, one from texts; `RolePlay`, `Fiction`, `Hypothetical`, `AuthorityClaim`, `SystemImitation`: a story around it; `PrefixInjection`, `RefusalSuppression`, `FormatForcing`, `FewShot`: no room to refuse |
 | `library` | `ATTACKS`: one of each, by name |

@@ -1,4 +1,4 @@
-"""Requests that people read as ever, and programs do not: other digits, other letters, invisible letters.
+"""Requests that people can still read, and programs cannot: other digits, other letters, invisible letters.
 
 Targets fall for these because a guard compares characters, or tokens made of characters, and a reader compares shapes.
 No instruction is needed: the text says what it says. Each can be taken off again, as an encoding can.

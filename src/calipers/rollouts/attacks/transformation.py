@@ -1,4 +1,4 @@
-"""One way to put a request otherwise: a frozen value that makes an attack of a goal, alone or in a row with others.
+"""One way to ask differently: a frozen value that makes an attack of a goal, alone or in a chain with others.
 
 What counts:
 
@@ -42,7 +42,7 @@ class Transformation:
     """What it has in common with others: `encoding`, `disguise`, `framing`, `steering` or `hiding`."""
 
     def change(self, text: str, rng: random.Random) -> str:
-        """The text, put otherwise. Whatever is drawn comes from `rng`."""
+        """The changed text. All chance comes from `rng`."""
         raise NotImplementedError(
             f"{type(self).__name__} does not say what happens to a text: define change()"
         )

@@ -131,7 +131,7 @@ class SystemImitation(Wording):
 
 @dataclass(frozen=True)
 class PrefixInjection(Wording):
-    """The answer shall begin with agreement. After its own “Of course”, a refusal is the less likely way to go on."""
+    """The answer must begin with agreement. After its own “Of course”, a model is less likely to refuse."""
 
     name: ClassVar[str] = "prefix_injection"
     family: ClassVar[str] = "steering"

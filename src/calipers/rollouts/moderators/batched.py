@@ -82,7 +82,7 @@ class _Window:
         batch = [(texts, future) for texts, future in self.waiting if not future.done()]
         self.waiting = []
         if batch:
-            # In a task of its own: the one who came last may give up while the others wait.
+            # In a task of its own: the last caller may give up while the others wait.
             task = asyncio.get_running_loop().create_task(self._score(batch))
             self.sent.add(task)
             task.add_done_callback(self.sent.discard)
@@ -96,7 +96,7 @@ class _Window:
             return
         ours = isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling() > 0
         if isinstance(error, asyncio.CancelledError | GeneratorExit):
-            # To those who wait it would look like their own end.
+            # To callers it would look like their own cancellation.
             error = InvalidRolloutError(f"the moderator was ended while it scored: {type(error).__name__}")
         for _, future in batch:
             if future.done():

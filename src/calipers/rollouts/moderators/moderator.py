@@ -138,7 +138,7 @@ def check_texts(texts: Any) -> Sequence[str]:
 
 
 def _number(score: Any) -> float | None:
-    """A finite number, be it Python's, numpy's or a tensor's; a bool is none."""
+    """A finite number of Python, numpy or a tensor; `None` for anything else, also a bool."""
     if not isinstance(score, Real) and callable(item := getattr(score, "item", None)):
         try:
             score = item()

@@ -47,7 +47,7 @@ class GeminiAgent(ChatAgent):
 
 @dataclass(repr=False, eq=False)
 class GeminiLiveAgent(LiveAgent):
-    """A model of Google's that hears as one speaks: a Live session for each request."""
+    """A model of Google's that hears while you speak: a Live session for each request."""
 
     _provider = GEMINI_LIVE
     _usual_parser = GeminiResponseParser

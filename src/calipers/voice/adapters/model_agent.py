@@ -143,7 +143,7 @@ class ChatAgent(ModelAgent):
 
 @dataclass(repr=False, eq=False)
 class LiveAgent(ModelAgent):
-    """A model that hears as one speaks: a session over a WebSocket for each request."""
+    """A model that hears while you speak: a session over a WebSocket for each request."""
 
     _sample_rate: ClassVar[int]
     """Frames per second that the model hears."""

@@ -4,8 +4,8 @@
 believes it hears a pause: turn detection is off, so that the same sound always is the same request. With `turn_detection` the
 server decides, and a second of silence is sent after the sound so that it can.
 
-`calipers.models.openai_realtime.RealtimeAnswer` says when the answer is whole. An `error` event ends the run: a session that was
-set up otherwise than asked would measure something else.
+`calipers.models.openai_realtime.RealtimeAnswer` says when the answer is whole. An `error` event ends the run:
+a session that is not set up as asked would measure something else.
 """
 
 from collections.abc import AsyncIterator, Iterable, Mapping
@@ -47,7 +47,7 @@ class OpenAIAgent(ChatAgent):
 
 @dataclass(repr=False, eq=False)
 class OpenAIRealtimeAgent(LiveAgent):
-    """A model of OpenAI's that hears as one speaks: a Realtime session for each request."""
+    """A model of OpenAI's that hears while you speak: a Realtime session for each request."""
 
     _provider = OPENAI_REALTIME
     _usual_parser = OpenAIResponseParser

@@ -75,7 +75,7 @@ class Babble(Perturbation):
     """Voices in the background, so loud together that the sound is `snr` decibels above them.
 
     Each voice speaks over and over, from a place in its speech that the seed chooses, and all are equally loud. A sound
-    does not babble with itself: a voice that is the very sound is left out, if nothing has happened to the sound before.
+    does not babble with itself: a voice that is the sound itself is left out.
     """
 
     kind = "babble"

@@ -105,7 +105,7 @@ class Perturbation:
         return f"{self.kind}/{self.version}({told})"
 
     def _key_options(self) -> dict[str, Any]:
-        """Options that are told otherwise than by their values."""
+        """Options that stand in the key in another form."""
         return {}
 
     @classmethod

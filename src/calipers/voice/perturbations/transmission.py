@@ -158,7 +158,7 @@ def _coded(samples: "Samples", law: Law) -> "Samples":
 
 
 def _exactly(samples: "Samples", count: int) -> "Samples":
-    """So many frames: resampling to and fro may lose or win one."""
+    """So many frames: resampling there and back may lose or gain one."""
     import numpy as np
 
     return np.pad(samples, ((0, max(0, count - len(samples))), (0, 0)))[:count]
