@@ -72,15 +72,15 @@ class JudgeTurns(Evaluator):
         check_choice("combine", combine, ("all", "any"))
         if callable(getattr(evaluator, "compute_metrics", None)):
             raise InvalidOptionError(f"{evaluator!r:.200} judges whole rollouts already: use it as it is")
-        self._judge = as_evaluator(evaluator, name=name)
+        self._inner = as_evaluator(evaluator, name=name)
 
     def get_default_evaluation_name(self) -> str:
         """The name given, else the evaluator's."""
-        return self._judge.get_default_evaluation_name()
+        return self._inner.get_default_evaluation_name()
 
     def as_spec(self) -> EvaluatorSpec:
         """The evaluator's own spec inside this one's."""
-        inner = self._judge.as_spec()
+        inner = self._inner.as_spec()
         arguments: dict[str, Any] = {"evaluator": {inner.name: inner.arguments}}
         if self.combine != "all":
             arguments["combine"] = self.combine
@@ -99,7 +99,7 @@ class JudgeTurns(Evaluator):
                 "attack": getattr(node, "attack", getattr(node, "probe", None)),
                 "response": getattr(node, "response", None),
             }
-            for said, value, reason in await self._judged(number, node):
+            for said, value, reason in await self._results(number, node):
                 name = _column(said, names)
                 row[name] = value
                 if reason is not None:
@@ -134,10 +134,10 @@ class JudgeTurns(Evaluator):
             "distributions": {name: found.to_dict() for name, found in summaries.items()},
         }
 
-    async def _judged(self, number: int, node: Any) -> list[tuple[str, Scalar | None, str | None]]:
+    async def _results(self, number: int, node: Any) -> list[tuple[str, Scalar | None, str | None]]:
         """Name, value and reason of each result of one turn; no value where it was skipped."""
         try:
-            output: Any = self._judge.evaluate(self._context(number, node))
+            output: Any = self._inner.evaluate(self._context(number, node))
             output = await output if inspect.isawaitable(output) else output
             parts = read_parts(output)
         except Exception as error:

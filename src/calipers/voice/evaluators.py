@@ -68,10 +68,9 @@ class ExactEvaluator:
         expected_tool_calls: Sequence[ToolCall] | None = None,
     ) -> EvalResult:
         """Compare the calls."""
-        wanted = expected if expected_tool_calls is None else expected_tool_calls
-        expected, actual = _both(wanted, actual, tool_calls)
+        expected, actual = _both(expected, actual, tool_calls, expected_tool_calls)
         rules = _rules(self.ignore_extra_args)
-        return _judge(expected, expected, actual, rules, self.match_order, self.ignore_extra_calls)
+        return _compared(expected, expected, actual, rules, self.match_order, self.ignore_extra_calls)
 
 
 @dataclass(frozen=True)
@@ -99,11 +98,10 @@ class FuzzyEvaluator:
         expected_tool_calls: Sequence[ToolCall] | None = None,
     ) -> EvalResult:
         """Compare the calls."""
-        wanted = expected if expected_tool_calls is None else expected_tool_calls
-        expected, actual = _both(wanted, actual, tool_calls)
+        expected, actual = _both(expected, actual, tool_calls, expected_tool_calls)
         rules = _rules(self.ignore_extra_args, names="ignore_case")
         wanted = [_with_texts(call, self._matcher) for call in expected]
-        return _judge(expected, wanted, actual, rules, self.match_order, self.ignore_extra_calls)
+        return _compared(expected, wanted, actual, rules, self.match_order, self.ignore_extra_calls)
 
     def _matcher(self, value: str) -> Any:
         return Text(value) if self.minimum == 1.0 else Similar(value, minimum=self.minimum, ignore_case=True)
@@ -136,14 +134,13 @@ class SubsetEvaluator:
         Raises:
             NotApplicableError: fewer calls are expected than should be made.
         """
-        wanted = expected if expected_tool_calls is None else expected_tool_calls
-        expected, actual = _both(wanted, actual, tool_calls)
+        expected, actual = _both(expected, actual, tool_calls, expected_tool_calls)
         if len(expected) < self.at_least:
             raise NotApplicableError(
                 f"{len(expected)} calls are expected, of which {self.at_least} can never be made"
             )
         rules = _rules(self.ignore_extra_args)
-        result = _judge(expected, expected, actual, rules, self.match_order, ignore_extra_calls=True)
+        result = _compared(expected, expected, actual, rules, self.match_order, ignore_extra_calls=True)
         result.passed = sum(match.matched for match in result.matches) >= self.at_least
         return result
 
@@ -185,8 +182,7 @@ class SemanticEvaluator:
         expected_tool_calls: Sequence[ToolCall] | None = None,
     ) -> EvalResult:
         """Compare the calls. Every two texts that could be compared are judged once."""
-        wanted = expected if expected_tool_calls is None else expected_tool_calls
-        expected, actual = _both(wanted, actual, tool_calls)
+        expected, actual = _both(expected, actual, tool_calls, expected_tool_calls)
         known: dict[tuple[str, str], Any] = {}
         different: dict[tuple[str, str], str] = {}
         for pair in _text_pairs(expected, actual):
@@ -203,7 +199,7 @@ class SemanticEvaluator:
 
         rules = _rules(self.ignore_extra_args)
         wanted_calls = [_with_texts(call, matcher) for call in expected]
-        return _judge(expected, wanted_calls, actual, rules, self.match_order, self.ignore_extra_calls)
+        return _compared(expected, wanted_calls, actual, rules, self.match_order, self.ignore_extra_calls)
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
@@ -243,11 +239,15 @@ class _SameMeaning(Matcher):
 
 
 def _both(
-    expected: Any, actual: Any, recorded: Sequence[ToolCall] | None
+    expected: Any,
+    actual: Any,
+    recorded: Sequence[ToolCall] | None,
+    expected_of_case: Sequence[ToolCall] | None,
 ) -> tuple[list[ToolCall], list[ToolCall]]:
     """The calls that were expected, and those that were made."""
+    wanted = expected if expected_of_case is None else expected_of_case
     try:
-        return expected_calls(expected), made_calls(actual, recorded)
+        return expected_calls(wanted), made_calls(actual, recorded)
     except InvalidOptionError as error:
         raise NotApplicableError(str(error)) from error
 
@@ -261,7 +261,7 @@ def _similarity(wanted: str, given: str) -> float:
     return max(0.0, embeddings.similarity(wanted, given))
 
 
-def _judge(
+def _compared(
     expected: Sequence[ToolCall],
     wanted: Sequence[ToolCall],
     actual: Sequence[ToolCall],

@@ -197,16 +197,16 @@ async def run(
     Raises:
         InvalidOutputError: the evaluator's verdict is not a bool, or its score is not a finite number.
     """
-    expected, judge = expected_calls(expect), _checked(evaluator)
+    expected, evaluator = expected_calls(expect), _checked(evaluator)
     audio, response, timings = await VoiceTask(agent, synthesizer, perturbation=perturbation).exchange(prompt)
-    result = await judged(judge, expected, response.tool_calls, by_name=_takes_names(judge))
+    result = await evaluated(evaluator, expected, response.tool_calls, by_name=_takes_names(evaluator))
     read_parts(result)
     result.prompt, result.audio, result.response = prompt, audio, response
     result.timings = {**timings, **result.timings}
     return result
 
 
-async def judged(
+async def evaluated(
     evaluator: Evaluator, expected: list[ToolCall], actual: list[ToolCall], *, by_name: bool
 ) -> EvalResult:
     """What an evaluator says of the calls, and how long it took; `by_name` passes them by the names of its parameters."""
@@ -327,12 +327,12 @@ async def evaluate_calls(
     **options: Any,
 ) -> Report:
     """Run spoken cases on the common runner, judged by a voice evaluator; the options are those of `Dataset.evaluate`."""
-    judge = _checked(evaluator)
-    by_name = _takes_names(judge)
+    checked = _checked(evaluator)
+    by_name = _takes_names(checked)
     listed = [_with_calls(case) for case in cases]
 
     async def calls(expected: list[ToolCall], actual: list[ToolCall]) -> EvalResult:
-        return await judged(judge, expected, actual, by_name=by_name)
+        return await evaluated(checked, expected, actual, by_name=by_name)
 
     dataset: Dataset[str, Any, Any] = Dataset(name=name, cases=listed, evaluators=[calls])
     chosen: dict[str, Any] = {"progress": False, **options}
