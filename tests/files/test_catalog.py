@@ -205,7 +205,7 @@ def test_a_type_given_by_the_caller_comes_before_a_built_in_one():
     [
         ([Polite()], "an evaluator type is a class or a function, got .*: pass the class Polite"),
         ([lambda output: True], "has no name that a file could hold"),
-        ([dict], "is no type of evaluators"),
+        ([dict], "is not an evaluator type"),
         ([5], "an evaluator type is a class or a function, got 5"),
         ([Polite, type("Polite", (Pair,), {})], "two of evaluator_types are called 'Polite'"),
     ],
@@ -278,7 +278,7 @@ def test_the_package_itself_belongs_to_its_pattern(project):
     [
         ("my_project.broken:X", "could not be imported: ZeroDivisionError"),
         ("my_project.none:X", "could not be imported: ModuleNotFoundError"),
-        ({"my_project.evals:Popen": "ls"}, "is no type of evaluators"),
+        ({"my_project.evals:Popen": "ls"}, "is not an evaluator type"),
         ({"my_project.evals:subprocess.run": "ls"}, "has no attribute 'subprocess.run'"),
         ("my_project.evals:subprocess", "an evaluator type is a class or a function"),
         ("my_project.evals:anonymous", "has no name that a file could hold"),
@@ -298,7 +298,7 @@ def test_parameters_follow_the_name_of_a_module_too(project):
 
 def test_one_pattern_is_no_list_of_them():
     with pytest.raises(
-        InvalidOptionError, match="allow_modules must be a list of patterns, got 'my_project'"
+        InvalidOptionError, match="allow_modules must be a list of texts that are not empty, got 'my_project'"
     ):
         Catalog([], "my_project")
 

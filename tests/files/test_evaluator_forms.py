@@ -125,11 +125,11 @@ def test_report_evaluators_are_written_the_same_way(evaluator, spec):
     ("evaluator", "problem"),
     [
         (lambda output: True, "has no name that a file could hold: make it a named function or class"),
-        (Stored(3), "make Stored a dataclass, so that it tells what it was made with"),
+        (Stored(3), "make Stored a dataclass, so that its arguments are known"),
         (Stored(3).evaluate, "it is a method of an object"),
         (as_evaluator(close, name="near"), "its name 'near' was given to as_evaluator"),
         (Weighted(anything=(1, 2)), "a tuple would come back as a list"),
-        (Weighted(anything=object), "is no plain data"),
+        (Weighted(anything=object), "is not plain data"),
         (Equals(float("nan")), "JSON has no such number"),
     ],
 )

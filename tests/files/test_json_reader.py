@@ -27,15 +27,15 @@ def parse(text, **place):
         ("[1,\n 2", "a.json:2:3: not JSON"),
         ("", "a.json:1:1: not JSON"),
         ('{"a": 1, "b": {"c": 2,\n "c": 3}}', "a.json:2:2: b.c: the key is there twice"),
-        ('{"a": [1, NaN]}', "a.json:1:11: a[1]: NaN is no JSON number"),
-        ('{"a": -Infinity}', "a.json:1:7: a: -Infinity is no JSON number"),
-        ("[1e999]", "a.json:1:2: [0]: 1e999 is no JSON number"),
+        ('{"a": [1, NaN]}', "a.json:1:11: a[1]: NaN is not a JSON number"),
+        ('{"a": -Infinity}', "a.json:1:7: a: -Infinity is not a JSON number"),
+        ("[1e999]", "a.json:1:2: [0]: 1e999 is not a JSON number"),
         ("[" * 100_000, "a.json: nested too deeply to be read"),
     ],
 )
 def test_what_is_no_strict_json_is_a_problem_with_its_place(text, problem):
     data, problems = parse(text)
-    assert (data is ABSENT) == ("twice" not in problem and "no JSON number" not in problem)
+    assert (data is ABSENT) == ("twice" not in problem and "not a JSON number" not in problem)
     assert [found.partition(" not JSON")[0] for found in problems] == [problem.partition(" not JSON")[0]]
 
 
@@ -65,15 +65,15 @@ def test_every_fault_is_reported():
     _, problems = parse('{"a": NaN, "a": 1,\n"b": [1e400, {"c": 0, "c": 0}]}')
     assert problems == [
         "a.json:1:12: a: the key is there twice",
-        "a.json:1:17: a: NaN is no JSON number",
-        "a.json:2:7: b[0]: 1e400 is no JSON number",
+        "a.json:1:17: a: NaN is not a JSON number",
+        "a.json:2:7: b[0]: 1e400 is not a JSON number",
         "a.json:2:23: b[1].c: the key is there twice",
     ]
 
 
 def test_a_line_of_a_longer_file_is_counted_from_there():
     assert parse("[1,", line=7)[1] == ["a.json:7:4: not JSON: it ends too early"]
-    assert parse("[NaN]", line=7)[1] == ["a.json:7:2: [0]: NaN is no JSON number"]
+    assert parse("[NaN]", line=7)[1] == ["a.json:7:2: [0]: NaN is not a JSON number"]
 
 
 @given(JSON)

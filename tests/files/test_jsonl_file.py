@@ -71,8 +71,8 @@ def test_values_are_validated_from_their_text(write):
     [
         (b'{"inputs": 1', ["a.jsonl:2:13: not JSON: it ends too early"]),
         (b'{"inputs": "\xff"}', ["a.jsonl:2:13: the line is not UTF-8"]),
-        (b'{"inputs": NaN}', ["a.jsonl:2:12: inputs: NaN is no JSON number"]),
-        (b'{"inputs": 1e999}', ["a.jsonl:2:12: inputs: 1e999 is no JSON number"]),
+        (b'{"inputs": NaN}', ["a.jsonl:2:12: inputs: NaN is not a JSON number"]),
+        (b'{"inputs": 1e999}', ["a.jsonl:2:12: inputs: 1e999 is not a JSON number"]),
         (b'{"inputs": 1} {"inputs": 2}', ["a.jsonl:2:15: not JSON: it ends here, and more follows"]),
         (b"5", ["a.jsonl:2:1: expected a case, with name, inputs"]),
         (b"[1]", ["a.jsonl:2:1: expected a case"]),

@@ -119,7 +119,7 @@ def test_a_dataset_without_a_name_is_called_after_its_file(tmp_path):
 @pytest.mark.parametrize("form", ["jsonl", "csv", "parquet"])
 def test_a_file_of_cases_refuses_evaluators_and_names_the_way_out(tmp_path, form):
     with pytest.raises(
-        InvalidOptionError, match=rf"holds cases only.*save a document with cases='small\.{form}'"
+        InvalidOptionError, match=rf"holds only cases.*save a document with cases='small\.{form}'"
     ):
         SMALL.to_file(tmp_path / f"small.{form}")
 
@@ -127,7 +127,7 @@ def test_a_file_of_cases_refuses_evaluators_and_names_the_way_out(tmp_path, form
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"path": "a.jsonl", "cases": "b.jsonl"}, "cases='b.jsonl' is for documents"),
+        ({"path": "a.jsonl", "cases": "b.jsonl"}, "cases='b.jsonl' needs a YAML or JSON document"),
         (
             {"path": "a.yaml", "cases": "b.yaml"},
             r"cases must name a \.jsonl, \.csv or \.parquet file, got 'b\.yaml'",

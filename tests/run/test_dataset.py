@@ -447,7 +447,7 @@ def test_what_is_wrong_with_a_text_is_told_with_its_line():
         Dataset.from_text("cases: [{inputs: 1}]\nevaluators:\n- EqualExpected\n")
     with pytest.raises(InvalidOptionError, match="yaml or json"):
         Dataset.from_text("a,b", format="csv")
-    with pytest.raises(InvalidOptionError, match="text or from a dictionary"):
+    with pytest.raises(InvalidOptionError, match="a text or a dictionary"):
         Dataset.from_text(3)
 
 

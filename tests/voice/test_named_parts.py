@@ -259,7 +259,7 @@ def test_parts_of_ones_own_come_from_modules_that_are_allowed(app, spec, kind):
     [
         ("os:system", "agents of the module 'os' are not allowed here: allow_modules=['os'] allows them"),
         ("app_with_parts:nobody", "could not be imported"),
-        ("app_with_parts:number", "this is no agent"),
+        ("app_with_parts:number", "this is not an agent"),
         ("app_with_parts:sys.modules", "could not be imported"),
         ({"app_with_parts:assistant": {"model": "x"}}, "is made already: it takes no options"),
         ({"app_with_parts:Assistant": {"modell": "x"}}, "no parameter is called 'modell'"),
@@ -284,4 +284,4 @@ def test_what_is_no_part_of_its_kind_is_refused(app):
     for what in ("synthesizer", "parser"):
         part, (problem,) = made("app_with_parts:assistant", what)
         assert part is None
-        assert f"this is no {what}" in problem
+        assert f"this is not a {what}:" in problem

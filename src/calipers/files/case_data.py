@@ -1,7 +1,7 @@
-"""One case as plain data: read with all that is wrong, written without what says nothing.
+"""One case as plain data: read with all that is wrong, and written without defaults.
 
-`inputs` must be there, or the `turns` of a scripted user. `expected_output` that is there is an expectation, even if it is null; for the other keys null
-says the same as leaving them out. A key that no case has is a problem, not a remark: it may be a misspelt one.
+A case needs `inputs`, or the `turns` of a scripted user. An `expected_output` of null is an expectation; for all other keys null
+is the same as leaving them out. An unknown key is a problem: it may be misspelt.
 """
 
 from typing import Any
@@ -26,14 +26,14 @@ TURN_KEYS = ("user", "expected_output", "evaluators")
 
 
 class CaseReader:
-    """Makes cases of plain data, validated."""
+    """Makes validated cases of plain data."""
 
     def __init__(self, types: CaseTypes, catalog: Catalog) -> None:
         self.types = types
         self.catalog = catalog
 
     def read(self, data: Any, steps: Steps, problems: Problems) -> Case[Any, Any, Any] | None:
-        """The case, or `None` if something is wrong with it; what it is was added to the problems."""
+        """The case, or `None` if something is wrong, which is added to the problems."""
         if not isinstance(data, dict):
             problems.add(steps, f"expected a case, with {', '.join(KEYS)}", data)
             return None
@@ -83,7 +83,7 @@ class CaseReader:
         return [self._read_turn(turn, (*steps, "turns", place), problems) for place, turn in enumerate(turns)]
 
     def _read_turn(self, turn: Any, steps: Steps, problems: Problems) -> Any:
-        """One turn: what the user says, alone or with what is expected of the answer."""
+        """One turn: what the user says, alone or with expectations of the answer."""
         before = len(problems.found)
         data = {"user": turn} if isinstance(turn, str) else turn
         if not isinstance(data, dict):
@@ -118,7 +118,7 @@ class CaseReader:
 
 
 def read_calls(data: Any, steps: Steps, problems: Problems) -> list[ToolCall]:
-    """The expected tool calls that a list describes."""
+    """The expected tool calls of a list."""
     if not isinstance(data, list):
         problems.add(steps, "expected a list of tool calls; an empty list expects none", data)
         return []
@@ -145,13 +145,13 @@ def written_calls(case: Any, steps: Steps, problems: Problems) -> list[Any]:
 
 
 def name_in(data: Any) -> str | None:
-    """The name that a case gives itself, whatever else is wrong with it."""
+    """The name in the data of a case, whatever else is wrong with it."""
     name = data.get("name") if isinstance(data, dict) else None
     return name if isinstance(name, str) and name else None
 
 
 def check_keys(data: dict[Any, Any], known: tuple[str, ...], steps: Steps, problems: Problems) -> None:
-    """Add the keys that nobody knows to the problems."""
+    """Add unknown keys to the problems."""
     for key in data:
         if key not in known:
             hint = did_you_mean(str(key), known) or f"; known are {', '.join(known)}"
@@ -161,7 +161,7 @@ def check_keys(data: dict[Any, Any], known: tuple[str, ...], steps: Steps, probl
 def write_case(
     case: Any, types: CaseTypes, steps: Steps, problems: Problems, *, as_yaml: bool = False
 ) -> dict[str, Any]:
-    """The case as data that comes back as the same case; what would not is added to the problems."""
+    """The case as data that is read back as the same case; what is not is added to the problems."""
     if not isinstance(case, Case):
         problems.add(steps, str(case) if isinstance(case, Exception) else f"{shorten(case)} is not a Case")
         return {}
@@ -204,7 +204,7 @@ def write_case(
 def _write_turn(
     turn: UserTurn, types: CaseTypes, steps: Steps, problems: Problems, *, as_yaml: bool
 ) -> str | dict[str, Any]:
-    """A turn as data that comes back as the same turn."""
+    """A turn as data that is read back as the same turn."""
     check_plain(turn.user, (*steps, "user"), problems, as_yaml=as_yaml)
     data: dict[str, Any] = {"user": turn.user}
     if turn.has_expected_output:
@@ -222,7 +222,7 @@ def _write_turn(
 def write_value(
     written: Any, value: Any, kind: ValueType, steps: Steps, problems: Problems, *, as_yaml: bool
 ) -> None:
-    """Add to the problems whatever keeps written data from being read as the value it stands for."""
+    """Add to the problems what keeps written data from being read back as the value."""
     before = len(problems.found)
     check_plain(written, steps, problems, as_yaml=as_yaml)
     if kind.is_any or written is None or len(problems.found) > before:

@@ -3,13 +3,13 @@
 By default the columns are called `name`, `inputs`, `expected_output`, `expected_tool_calls` (a list as JSON text),
 `metadata`, `cluster`, `tags` (words, with spaces between them where cells are text) and `timeout` (seconds). Several columns
 make one value if their names have a dot: `metadata.topic` and `metadata.level` make `{"topic": ..., "level": ...}`; so do
-columns that begin with `inputs.` and `expected_output.`. Any other column is a problem, unless `columns=` says what is what: then those columns are read, and
-only those.
+columns that begin with `inputs.` and `expected_output.`. Any other column is a problem, unless `columns=` names the columns:
+then only those are read.
 
-An empty or null cell says nothing: no name, no expectation, no key in the value that several columns make. Only a column
-of inputs takes it as it is. So a table cannot expect `None`, and a CSV file cannot expect the empty text.
+An empty or null cell says nothing: no name, no expectation, no key in the value of several columns. Only a column of inputs
+takes it as it is. So a table cannot expect `None`, and a CSV file cannot expect an empty text.
 
-Cases are written as rows that are read back as the same cases; what would not be is refused. A dict without a declared type
+Cases are written as rows that are read back as the same cases; anything else is refused. A dict without a declared type
 becomes one column per key. With a type, a CSV cell holds it as JSON.
 """
 
@@ -45,7 +45,7 @@ class JSONColumn:
 
 
 Source: TypeAlias = str | JSONColumn | Sequence[str]
-"""Where a field comes from: one column, one column of JSON, or several columns that make a dict."""
+"""Where a field comes from: a column, a column of JSON, or several columns that make a dict."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class _Place:
 
 
 class RowReader:
-    """Makes cases of rows, whose cells are all text or all typed."""
+    """Makes cases of rows. The cells are all text, or all typed."""
 
     def __init__(
         self,
@@ -81,11 +81,13 @@ class RowReader:
         self._types: dict[str, ValueType] = dict(zip(_VALUES, reader.types, strict=True))
         for column in sorted({c for c in header if header.count(c) > 1}):
             problems.add((column,), "two columns have this name")
-        self._places = _by_name(header, problems) if columns is None else _as_told(header, columns, problems)
+        self._places = (
+            _by_name(header, problems) if columns is None else _by_source(header, columns, problems)
+        )
         fields = {place.field: place for place in self._places}
         self._name = fields["name"].index if "name" in fields else None
         self.is_usable = "inputs" in fields and not any(place.is_missing for place in self._places)
-        """Whether cases can be made of the rows, in spite of what may be wrong with the header."""
+        """Whether cases can be made of the rows, even if something is wrong with the header."""
         if "inputs" not in fields and not problems.found:
             shown = ", ".join(map(repr, header)) or "none"
             problems.add(
@@ -94,7 +96,7 @@ class RowReader:
             )
 
     def read(self, row: Sequence[Any], problems: Problems) -> Case[Any, Any, Any] | None:
-        """The case, or `None` if something is wrong with it; what it is was added to the problems."""
+        """The case, or `None` if something is wrong, which is added to the problems."""
         fields: dict[str, Any] = {}
         before = len(problems.found)
         for place in self._places:
@@ -104,7 +106,7 @@ class RowReader:
         return Case(**fields) if len(problems.found) == before else None
 
     def name_in(self, row: Sequence[Any]) -> str | None:
-        """The name that a row gives its case, whatever else is wrong with it."""
+        """The name in a row, whatever else is wrong with it."""
         name = None if self._name is None else row[self._name]
         return name if isinstance(name, str) and name else None
 
@@ -146,11 +148,8 @@ def _read_tags(value: Any, column: tuple[str], problems: Problems) -> Any:
 
 
 def _read_calls(value: Any, column: tuple[str], problems: Problems) -> Any:
-    if isinstance(value, list):
-        return read_calls(value, column, problems)
-    inner = Problems("")
-    data = parse_json(value, inner) if isinstance(value, str) else ABSENT
-    if data is ABSENT or inner.found:
+    data, wrong = (value, None) if isinstance(value, list) else _parsed(value)
+    if wrong is not None:
         problems.add(column, "expected a list of tool calls as JSON", value)
         return ABSENT
     return read_calls(data, column, problems)
@@ -171,13 +170,19 @@ def _number(text: str) -> int | float | None:
 
 
 def _read_json(value: Any, kind: ValueType, column: tuple[str], problems: Problems) -> Any:
-    inner = Problems("")
-    data = parse_json(value, inner) if isinstance(value, str) else ABSENT
-    if data is ABSENT or inner.found:
-        message = inner.found[0].message if inner.found else "expected JSON as text"
-        problems.add(column, message, value)
+    data, wrong = _parsed(value)
+    if wrong is not None:
+        problems.add(column, wrong, value)
         return ABSENT
     return kind.read(data, column, problems)
+
+
+def _parsed(value: Any) -> tuple[Any, str | None]:
+    """The data of a cell with JSON text, and what is wrong with it."""
+    inner = Problems("")
+    data = parse_json(value, inner) if isinstance(value, str) else ABSENT
+    wrong = inner.found[0].message if inner.found else "expected JSON as text" if data is ABSENT else None
+    return data, wrong
 
 
 def _by_name(header: Sequence[str], problems: Problems) -> list[_Place]:
@@ -202,8 +207,8 @@ def _by_name(header: Sequence[str], problems: Problems) -> list[_Place]:
     return places
 
 
-def _as_told(header: Sequence[str], columns: Mapping[str, Source], problems: Problems) -> list[_Place]:
-    """Places by what the caller says of the columns."""
+def _by_source(header: Sequence[str], columns: Mapping[str, Source], problems: Problems) -> list[_Place]:
+    """Places by the columns that the caller named."""
 
     def index_of(column: str) -> int:
         if column in header:
@@ -244,12 +249,12 @@ class Table:
         self._problems = problems
         self._text = text
         self._nothing = "" if text else None
-        fields = zip(("inputs", "expected_output", "metadata"), types, strict=True)
-        self._widened = {"timeout", *(field for field, kind in fields if not kind.is_any)}
+        by_field = dict(zip(_VALUES, types, strict=True))
+        self._widened = {"timeout", *(field for field, kind in by_field.items() if not kind.is_any)}
         self.columns: dict[str, list[Any]] = {}
         self._cases = [case for index, case in enumerate(cases) if self._is_writable(index, case)]
         self._add("name", [_or_absent(case.name) for case in self._cases])
-        for field, kind in zip(("inputs", "expected_output", "metadata"), types, strict=True):
+        for field, kind in by_field.items():
             self._add_values(field, [self._dumped(case, field, kind) for case in self._cases], kind)
         self._add("expected_tool_calls", [self._calls(index, case) for index, case in enumerate(self._cases)])
         self._add("cluster", [_or_absent(case.cluster) for case in self._cases])
@@ -257,7 +262,7 @@ class Table:
         self._add("timeout", [self._timeout(_or_absent(case.timeout)) for case in self._cases])
 
     def check(self, rows: Sequence[Sequence[Any]]) -> None:
-        """Add to the problems whatever the rows would not bring back."""
+        """Add to the problems what would not be read back from the rows."""
         reader = CaseReader(self._types, Catalog())
         header = list(self.columns)
         row_reader = RowReader(header, None, reader, self._problems, text=self._text)
@@ -328,7 +333,7 @@ class Table:
         if not self._text or isinstance(value, str):
             return value
         if kind.is_any:
-            return value  # no text, so it will not come back, and is refused for that
+            return value  # it is not text, so it is refused later
         return json.dumps(value, ensure_ascii=False)
 
     def _calls(self, index: int, case: Any) -> Any:

@@ -1,11 +1,10 @@
-"""Evaluators by the names that files give them: made from what a file says, and written back.
+"""Evaluators by their names in files: made from what a file says, and written back.
 
-A name is that of a type the reader was given, those of loaded plugins among them, else of a built-in evaluator, or it is
+A name is that of a type that the caller passed, such as one of a loaded plugin, else that of a built-in evaluator, or it is
 `module:Name`, if the caller allowed the module.
 
-An evaluator is written in the shortest form that builds an equal one again: arguments that equal their defaults are left
-out. An evaluator that a file cannot hold, such as a lambda, is a problem and not a gap: a dataset that lost an evaluator
-would pass more.
+An evaluator is written in the shortest form that builds an equal one: arguments that equal their defaults are left out. An
+evaluator that a file cannot hold, such as a lambda, is a problem: a dataset that lost an evaluator would pass more.
 """
 
 import dataclasses
@@ -16,7 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from calipers import agents, evaluators
-from calipers.data.argument_checks import did_you_mean
+from calipers.data.argument_checks import check_texts, did_you_mean
 from calipers.data.evaluator import Evaluator, changed_fields
 from calipers.data.evaluator_styles import _Adapter, _arguments, as_evaluator
 from calipers.errors import InvalidOptionError
@@ -34,22 +33,20 @@ from .named_objects import (
     read_spec,
 )
 from .problem import Problems, Steps, argument_names, first_line_of, shorten
-from .value_type import check_plain
+from .value_type import check_plain, dump_as_json
 
 LATER = {"RolloutCurves": "calipers.rollouts", "TargetHeld": "calipers.rollouts"}
-"""Evaluators of packages that build on this one, and where they are: loaded when a file names them."""
+"""Evaluators of packages that are loaded only when a file names them."""
 
 Kind = Callable[..., Any]
-"""A class or function of evaluators, or what a plugin makes its evaluator with."""
+"""A class or function of evaluators, or the factory of a plugin."""
 
 
 class Catalog:
     """The evaluator types that a file may name."""
 
     def __init__(self, evaluator_types: Sequence[Kind] = (), allow_modules: Sequence[str] = ()) -> None:
-        if isinstance(allow_modules, str):
-            raise InvalidOptionError(f"allow_modules must be a list of patterns, got {allow_modules!r}")
-        self._modules = list(allow_modules)
+        self._modules = list(check_texts("allow_modules", allow_modules))
         self._given: dict[str, Kind] = {}
         for kind in evaluator_types:
             name = name_of(kind)
@@ -64,7 +61,7 @@ class Catalog:
         kind = None if name is None else self._find(name, steps, problems)
         if kind is None:
             return None
-        if _derives(kind, Evaluator if of_report else ReportEvaluator):
+        if derives(kind, Evaluator if of_report else ReportEvaluator):
             where = "evaluators" if of_report else "report_evaluators"
             what = "single attempts" if of_report else "a whole report"
             problems.add(steps, f"{name} judges {what}: list it under {where}")
@@ -116,7 +113,7 @@ class Catalog:
 
 
 def is_built_in(kind: Any) -> bool:
-    """Whether it is one of the evaluators that Calipers brings."""
+    """Whether it is a built-in evaluator."""
     bases = (Evaluator, ReportEvaluator, agents.BaseEvaluator)
     return (
         inspect.isclass(kind)
@@ -130,7 +127,7 @@ def is_built_in(kind: Any) -> bool:
 
 
 def built_in_types() -> list[type]:
-    """All evaluators that Calipers brings, each once: some have a second name."""
+    """All built-in evaluators, each once."""
     everything = (getattr(package, name) for package in (evaluators, agents) for name in package.__all__)
     return [*dict.fromkeys(kind for kind in everything if is_built_in(kind)), *map(_later, LATER)]
 
@@ -139,7 +136,8 @@ def _later(name: str) -> type:
     return getattr(importlib.import_module(LATER[name]), name)  # type: ignore[no-any-return]
 
 
-def _derives(kind: Kind, base: type) -> bool:
+def derives(kind: Kind, base: type) -> bool:
+    """Whether it is a class that derives from another."""
     return inspect.isclass(kind) and issubclass(kind, base)
 
 
@@ -156,7 +154,7 @@ def _make(kind: Kind, arguments: dict[str, Any]) -> Any:
 
 
 def kind_of(evaluator: Any) -> Kind:
-    """The class or function that an evaluator is made of."""
+    """The class or function of an evaluator."""
     evaluator = _origin(evaluator)
     while isinstance(evaluator, functools.partial):
         evaluator = evaluator.func
@@ -164,7 +162,7 @@ def kind_of(evaluator: Any) -> Kind:
 
 
 def kinds_of(evaluator: Any, *, of_report: bool = False) -> list[Kind]:
-    """The classes and functions that an evaluator is made of, and those of the evaluators in it."""
+    """The classes and functions of an evaluator and of those inside it."""
     kind = kind_of(evaluator)
     parameters = parameters_of(kind, of_report=of_report)
     holding = [each.name for each in parameters if holds_evaluators(each.annotation)]
@@ -227,13 +225,11 @@ def _arguments_of(evaluator: Any, kind: Kind, *, of_report: bool) -> dict[str, A
     """What the evaluator was made with, apart from defaults.
 
     Raises:
-        ValueError: it does not tell.
+        ValueError: that is unknown.
     """
     origin = _origin(evaluator)
     if origin is not evaluator and as_evaluator(origin).name != evaluator.name:  # type: ignore[attr-defined]
-        raise ValueError(
-            f"its name {evaluator.name!r} was given to as_evaluator, and is no argument of its own"
-        )
+        raise ValueError(f"its name {evaluator.name!r} was given to as_evaluator, which a file cannot say")
     if isinstance(origin, functools.partial):
         return _arguments(origin)
     if inspect.isroutine(origin):
@@ -246,26 +242,19 @@ def _arguments_of(evaluator: Any, kind: Kind, *, of_report: bool) -> dict[str, A
     if dataclasses.is_dataclass(origin):
         return changed_fields(origin)
     if parameters_of(kind, of_report=of_report):
-        raise ValueError(f"make {kind.__name__} a dataclass, so that it tells what it was made with")
+        raise ValueError(f"make {kind.__name__} a dataclass, so that its arguments are known")
     return {}
 
 
 def _dump(parameter: Any, value: Any) -> Any:
-    """The argument as plain data, where its annotation knows how."""
+    """The argument as plain data, as far as its annotation allows."""
     if parameter is not None and holds_evaluators(parameter.annotation):
         return _dump_nested(value)
     quiet = Problems("")
     check_plain(value, (), quiet, as_yaml=True)
     if not quiet.found or parameter is None or parameter.adapter is None:
         return value
-    from pydantic_core import PydanticSerializationError
-
-    try:
-        return parameter.adapter.dump_python(
-            value, mode="json", by_alias=True, round_trip=True, warnings="error"
-        )
-    except PydanticSerializationError:
-        return value
+    return dump_as_json(parameter.adapter, value)
 
 
 def _dump_nested(value: Any) -> Any:

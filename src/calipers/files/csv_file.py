@@ -1,7 +1,7 @@
-"""CSV: one case per row, under a header. Cells are text unless a type says otherwise; `table` says what the columns mean.
+"""CSV: one case per row, under a header. Cells are text unless a type says otherwise; `case_table` says what columns mean.
 
-The dialect is that of RFC 4180, in UTF-8: commas, double quotes, doubled within text. Values are written as they are,
-for the file is data: one that came from a model may look like a formula to a spreadsheet.
+The dialect is that of RFC 4180, in UTF-8: commas, double quotes, doubled within text. Values are written as they are, even if
+a spreadsheet would take one for a formula.
 """
 
 import csv
@@ -18,7 +18,7 @@ from .problem import Problems, not_utf8
 
 _OTHER_DELIMITERS = ";\t|"
 _LONGEST_CELL = 1 << 30
-"""Python's default, 131,072 characters, is less than some prompts have."""
+"""Python's default of 131,072 characters is too short for some prompts."""
 
 
 class CSVFile(LazyCases):
@@ -80,7 +80,7 @@ class CSVFile(LazyCases):
         return header
 
     def _suspect_delimiter(self) -> None:
-        """Put a single problem in place of those that follow from a header which is not separated by commas."""
+        """Report a header that is not separated by commas as one problem instead of several."""
         other = next((mark for mark in _OTHER_DELIMITERS if mark in self._header[0]), None)
         if other is not None and len(self._header) == 1:
             message = f"the columns seem to be separated by {other!r}: separate them by commas"
@@ -90,7 +90,7 @@ class CSVFile(LazyCases):
 
     def _open(self) -> IO[str]:
         csv.field_size_limit(max(csv.field_size_limit(), _LONGEST_CELL))
-        # Bytes that are no UTF-8 come as surrogates, so that they cost their row and not the rest of the file.
+        # Bytes that are not UTF-8 become surrogates, so that they cost only their row.
         return self.path.open(encoding="utf-8-sig", errors="surrogateescape", newline="")
 
 
@@ -99,7 +99,7 @@ def _count(row: Sequence[str]) -> str:
 
 
 def _check_text(cells: Sequence[str], header: Sequence[str], what: str, problems: Problems) -> bool:
-    """Whether all cells were UTF-8; the first that was not is added to the problems, with its column."""
+    """Whether all cells were UTF-8; the first that was not is added to the problems."""
     for column, cell in zip(header, cells, strict=True):
         try:
             cell.encode()
@@ -116,7 +116,7 @@ def _check_text(cells: Sequence[str], header: Sequence[str], what: str, problems
 def write_csv(file: IO[str], header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Write a table, each cell of which comes back as it is."""
     as_needed = csv.writer(file, lineterminator="\n")
-    # A carriage return needs quotes, and only some versions of Python put them.
+    # A carriage return needs quotes, which not all versions of Python write.
     everything = csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_ALL)
     for row in (header, *rows):
         (everything if any("\r" in cell for cell in row) else as_needed).writerow(row)

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
+from calipers.data.argument_checks import check_choice
 from calipers.errors import CalipersError, DatasetFileError, InvalidOptionError
 
 from .case_data import CaseReader, check_keys, name_in
@@ -37,15 +38,13 @@ _SUFFIXES: dict[str, Format] = {
 
 
 def format_of(path: Path, given: Format | None = None) -> Format:
-    """The format that was given, else the one that the file's suffix says.
+    """The given format, else that of the file's suffix.
 
     Raises:
         InvalidOptionError: neither names a format.
     """
     if given is not None:
-        if given not in get_args(Format):
-            raise InvalidOptionError(f"format must be one of {', '.join(get_args(Format))}, got {given!r}")
-        return given
+        return check_choice("format", given, get_args(Format))
     found = _SUFFIXES.get(path.suffix.lower())
     if found is None:
         raise InvalidOptionError(
@@ -60,7 +59,7 @@ KEYS = ("$schema", "name", "cases", "evaluators", "report_evaluators")
 
 
 MOST_YAML = 16 << 20
-"""Bytes that a YAML file may have. Its parser keeps the place of every value, and needs about 50 times as much memory."""
+"""The most bytes of a YAML file. Its parser keeps the place of every value, and needs about 50 times as much memory."""
 
 
 class Parts(NamedTuple):
@@ -76,18 +75,12 @@ class Parts(NamedTuple):
 def open_cases(
     path: Path, form: Format, reader: CaseReader, columns: Mapping[str, Source] | None = None
 ) -> LazyCases:
-    """The cases of a file that holds cases only.
-
-    Its `header` says what is wrong with its header or schema.
-
-    Raises:
-        OSError: the file cannot be read.
-    """
+    """The cases of a file that holds only cases; its `header` has what is wrong with its header or schema."""
     if form == "csv":
         return CSVFile(path, reader, columns)
     if form == "parquet":
         return ParquetFile(path, reader, columns)
-    with path.open("rb"):  # a file that is not there should be missed now, not in the run
+    with path.open("rb"):  # a missing file should be noticed now, not in the run
         return JSONLines(path, reader)
 
 
@@ -96,7 +89,7 @@ def read_data(path: Path, form: Format, problems: Problems) -> Any:
     if form == "yaml" and _is_too_long(path.stat().st_size, problems):
         return ABSENT
     content = path.read_bytes()
-    if form == "yaml" and _is_too_long(len(content), problems):  # a pipe does not tell its length before
+    if form == "yaml" and _is_too_long(len(content), problems):  # the length of a pipe is unknown before
         return ABSENT
     try:
         text = content.decode("utf-8-sig")
@@ -124,9 +117,8 @@ def _is_too_long(size: int, problems: Problems) -> bool:
     problems.add_at(
         1,
         1,
-        f"the file has {size / (1 << 20):,.1f} MB of YAML, and the limit is {limit} MB, since reading YAML takes about 50 times "
-        "its size in memory: keep the cases in a JSON Lines file and name it here, as in 'cases: cases.jsonl', or write "
-        "the file as JSON",
+        f"the file has {size / (1 << 20):,.1f} MB of YAML, and the limit is {limit} MB, since YAML takes about 50 times its size "
+        "in memory: keep the cases in a JSON Lines file and name it here, as in 'cases: cases.jsonl', or write the file as JSON",
     )
     return True
 
@@ -138,15 +130,7 @@ def read_document(
     problems: Problems,
     columns: Mapping[str, Source] | None = None,
 ) -> Parts:
-    """What the data of a document says; what is wrong with it is added to the problems.
-
-    Args:
-        data: what `read_data` or `parse_data` gave.
-        path: of the document: a file of cases that it names is beside it.
-        reader: of cases and evaluators.
-        problems: what is wrong so far.
-        columns: of a file of cases, what field comes from which column.
-    """
+    """What the data of a document says; what is wrong is added to the problems. A file of cases that it names is beside it."""
     nothing = Parts(None, [], [], [])
     if data is ABSENT:
         return nothing
@@ -215,7 +199,7 @@ def _open_file(
 
 
 def write_document(data: dict[str, Any], form: Format, schema: str | None) -> str:
-    """The text of a document, which refers to its schema."""
+    """The text of a document that refers to its schema."""
     if form == "json":
         whole = data if schema is None else {"$schema": schema, **data}
         return json.dumps(whole, ensure_ascii=False, allow_nan=False, indent=2) + "\n"

@@ -1,7 +1,7 @@
 """JSON text as data, with the place of everything in it.
 
-JSON is strict: `NaN`, numbers too large for a float and keys that stand twice in one object are problems, though
-Python's own parser takes them. The places are looked for only when there is a problem to report.
+JSON is strict: `NaN`, numbers too large for a float and repeated keys are problems, although Python's own parser accepts them.
+Places are looked for only when there is a problem to report.
 """
 
 import json
@@ -27,9 +27,9 @@ class _Member(NamedTuple):
 
 
 def parse_json(text: str, problems: Problems) -> Any:
-    """The data, or `ABSENT` where the text is no JSON; what is wrong is added to the problems.
+    """The data, or `ABSENT` if the text is not JSON; what is wrong is added to the problems.
 
-    Of a key that stands twice, the last value is taken, so that whatever else is wrong can be found, too.
+    Of a repeated key, the last value is taken, so that other problems can be found too.
     """
     faults: list[str] = []
 
@@ -126,7 +126,7 @@ class JSONPlaces:
         return self._first_line + line, offset - (self._breaks[line - 1] if line else -1)
 
     def report_faults(self, problems: Problems) -> None:
-        """Add what the grammar allows, or Python's parser does, and a reader of data should not take."""
+        """Add repeated keys and numbers that are not JSON."""
         waiting: list[tuple[Steps, int]] = [((), self._skip_space(0))]
         while waiting:
             steps, offset = waiting.pop()
@@ -141,7 +141,7 @@ class JSONPlaces:
             elif self._text[offset] != '"':
                 number, end = _DECODER.raw_decode(self._text, offset)
                 if isinstance(number, float) and not math.isfinite(number):
-                    problems.add(steps, f"{self._text[offset:end]} is no JSON number")
+                    problems.add(steps, f"{self._text[offset:end]} is not a JSON number")
 
     def _inside(self, offset: int) -> list[_Member]:
         """The members of the object or array that begins there; none for any other value."""

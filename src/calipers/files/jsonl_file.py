@@ -1,7 +1,7 @@
 """JSON Lines: one case per line, as an object with the keys of a case.
 
-Lines are decoded by msgspec, at a cost that a run does not notice. Only a line that it refuses is read again, slowly,
-to say what is wrong and where. A key that stands twice in one object is found by a strict reading only.
+msgspec decodes the lines quickly. Only a line that it refuses is read again, slowly, to say what is wrong and where. A key that
+stands twice in one object is found by a strict reading only.
 """
 
 import json
@@ -22,7 +22,7 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class _Line(msgspec.Struct, forbid_unknown_fields=True):
-    """A case whose values need no validation."""
+    """A case whose values are not validated."""
 
     inputs: Any
     name: str | None = None

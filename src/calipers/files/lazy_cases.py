@@ -1,8 +1,7 @@
-"""Cases that stay in their file until they are run, so that a file larger than memory can be.
+"""Cases that stay in their file until they are run, so that the file may be larger than memory.
 
-Iterating opens the file anew, so the same dataset can be evaluated twice. A line or row that is no case, or whose name an
-earlier one has, costs itself alone: in its place comes the `DatasetFileError` that names it, and a run records that as a
-failure.
+Iterating opens the file anew, so the same dataset can be evaluated twice. A line or row that is not a case, or has the name of
+an earlier one, is replaced by a `DatasetFileError`, which a run records as a failure.
 """
 
 from abc import ABC, abstractmethod
@@ -20,11 +19,11 @@ from .problem import Problem, Problems, problems_text, shorten
 
 
 class Rejected(NamedTuple):
-    """What is wrong with a line or row that is no case."""
+    """What is wrong with a line or row that is not a case."""
 
     problems: list[Problem]
     name: str | None = None
-    """The name that it gives itself, where that could be read."""
+    """Its name, if that could be read."""
 
 
 Found: TypeAlias = Case[Any, Any, Any] | Rejected
@@ -40,23 +39,20 @@ class LazyCases(ABC):
     def __init__(self, path: Path) -> None:
         self.path = path
         self.header = Problems(str(path))
-        """What is wrong with the file before its first case; a dataset is made only if nothing is."""
+        """What is wrong before the first case; a dataset is made only if nothing is."""
         self.is_readable = True
-        """Whether cases can be made of the file in spite of that."""
+        """Whether cases can be read nevertheless."""
 
     @abstractmethod
     def read(self, *, strict: bool = False) -> Iterator[tuple[int, Found]]:
-        """Each case, or what is wrong with it, after its number.
-
-        A strict reading also finds what would cost each case of a run time to look for.
-        """
+        """Each case, or what is wrong with it, after its number; a strict reading also looks for repeated keys, which takes time."""
 
     def __iter__(self) -> Iterator[Any]:
         for found in self._read_once_each(remember=REMEMBERED_NAMES):
             yield found if isinstance(found, Case) else self._error(found.problems)
 
     def _error(self, problems: list[Problem]) -> DatasetFileError:
-        # A report shows only the beginning, which must not be all folders.
+        # A report shows only the beginning of a message, so the path is short.
         near = [msgspec.structs.replace(problem, file=self.path.name) for problem in problems]
         return DatasetFileError(problems_text(near), problems)
 
@@ -74,7 +70,7 @@ class LazyCases(ABC):
             yield Problem(file=str(self.path), message="there are no cases")
 
     def _read_once_each(self, *, strict: bool = False, remember: int | None = None) -> Iterator[Found]:
-        """What `read` finds, but a name that an earlier case has is a problem; so many names are remembered."""
+        """What `read` finds, with a problem for each repeated name among those remembered."""
         names: dict[str, int] = {}
         for number, found in self.read(strict=strict):
             name = found.name

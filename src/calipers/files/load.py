@@ -52,14 +52,14 @@ def load_dataset(
         types: of inputs, output and metadata, to validate with; default: `Any`.
         evaluator_types: classes and functions of your own that the file may name.
         allow_modules: modules whose evaluators the file may name as `module:Name`; `package.*` allows a package.
-        evaluators: judge every case, besides those that the file lists.
-        report_evaluators: make claims about the report, besides those that the file lists.
-        format: of the file; default: what its suffix says.
-        columns: of a CSV or Parquet file, what field comes from which column.
+        evaluators: for every case, besides those in the file.
+        report_evaluators: for the report, besides those in the file.
+        format: of the file; default: that of its suffix.
+        columns: of a CSV or Parquet file: which column each field comes from.
 
     Raises:
         DatasetFileError: something is wrong with the file; the error lists all of it.
-        InvalidOptionError: an argument makes no sense.
+        InvalidOptionError: an argument is not valid.
         OSError: the file cannot be read.
     """
     kind: Any = Dataset
@@ -84,22 +84,12 @@ def load_as(
     path: str | PathLike[str],
     *,
     name: str | None,
-    evaluator_types: Sequence[Kind],
-    allow_modules: Sequence[str],
     evaluators: Sequence[Any],
     report_evaluators: Sequence[Any],
-    format: Format | None,  # noqa: A002 - the word users know
-    columns: Mapping[str, Source] | None,
+    **reading: Any,
 ) -> DatasetT:
-    """The dataset that a file holds, as the given class or `Dataset[...]`, whose types its values are to have."""
-    parts, problems = read_parts(
-        path,
-        types=type_arguments(kind, Dataset),
-        evaluator_types=evaluator_types,
-        allow_modules=allow_modules,
-        format=format,
-        columns=columns,
-    )
+    """The dataset in a file, as the given class or `Dataset[...]`; the other options are those of `read_parts`."""
+    parts, problems = read_parts(path, types=type_arguments(kind, Dataset), **reading)
     if isinstance(parts.cases, LazyCases):
         problems.found += parts.cases.header.found
     raise_if_any(problems)
@@ -120,13 +110,13 @@ def read_as(
     allow_modules: Sequence[str],
     format: Format | None,  # noqa: A002 - the word users know
 ) -> DatasetT:
-    """The dataset that a text or a dictionary holds, as the given class or `Dataset[...]`."""
+    """The dataset in a text or a dictionary, as the given class or `Dataset[...]`."""
     reader = CaseReader(case_types(type_arguments(kind, Dataset)), Catalog(evaluator_types, allow_modules))
     problems = Problems("dataset")
     if isinstance(given, Mapping):
         data: Any = dict(given)
     elif not isinstance(given, str):
-        raise InvalidOptionError(f"a dataset is read from text or from a dictionary, got {given!r:.200}")
+        raise InvalidOptionError(f"a dataset is read from a text or a dictionary, got {given!r:.200}")
     elif format not in DOCUMENTS:
         raise InvalidOptionError(
             f"a text holds a dataset as {' or '.join(DOCUMENTS)}, got format={format!r}; "
@@ -153,14 +143,13 @@ def check_file(
     format: Format | None = None,  # noqa: A002 - the word users know
     columns: Mapping[str, Source] | None = None,
 ) -> list[Problem]:
-    """All that is wrong with a dataset file, each line of a lazy one included; nothing if it can be run as it is.
+    """Everything that is wrong with a dataset file, in each of its lines; an empty list if it can be run as it is.
 
-    A dataset without cases can be loaded, and filled, but not run: that is a problem here.
-
-    The arguments are those of `load_dataset`.
+    A dataset without cases can be loaded and filled, but not run, so it is a problem here. The arguments are those of
+    `load_dataset`.
 
     Raises:
-        InvalidOptionError: an argument makes no sense.
+        InvalidOptionError: an argument is not valid.
         OSError: the file cannot be read.
     """
     parts, problems = read_parts(
@@ -187,7 +176,7 @@ def read_parts(
     format: Format | None,  # noqa: A002 - the word users know
     columns: Mapping[str, Source] | None,
 ) -> tuple[Parts, Problems]:
-    """What a file says of a dataset, and what is wrong with that; a lazy file has its own problems besides."""
+    """What a file says of a dataset, and what is wrong with it; a lazy file has problems of its own besides."""
     where = Path(path)
     form = format_of(where, format)
     reader = CaseReader(case_types(types), Catalog(evaluator_types, allow_modules))

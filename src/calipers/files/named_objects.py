@@ -66,20 +66,20 @@ class Parameter:
         self.annotation = annotation
         self.required = required
         self.by_position = by_position
-        """Whether it can be given without its name."""
+        """Whether it may be given without its name."""
         self.keys = keys
-        """Those keys of a mapping as its value that may be given without its name, beside other parameters."""
+        """Keys of its value, a mapping, that may be given without its name, beside other parameters."""
 
     @cached_property
     def adapter(self) -> "TypeAdapter[Any] | None":
-        """What validates an argument; `None` where everything will do, or pydantic does not know the type."""
+        """Validates an argument; `None` if any value will do, or pydantic does not know the type."""
         from pydantic import ConfigDict, PydanticUserError, TypeAdapter
         from pydantic_core import SchemaError
 
         if self.annotation in {Any, object, REQUIRED} or isinstance(self.annotation, TypeVar):
             return None
         annotation = _with_traces(self.annotation)
-        # A key that nothing reads is misspelt. A type may insist on its own config.
+        # An unknown key is misspelt. Some types insist on their own config.
         for config in (ConfigDict(arbitrary_types_allowed=True, extra="forbid"), None):
             try:
                 return TypeAdapter(annotation, config=config)
@@ -93,7 +93,7 @@ class Parameter:
 
 
 def _with_traces(annotation: Any) -> Any:
-    """The annotation, with the way in which files hold traces in the place of `Trace`."""
+    """The annotation, with `Trace` in the form that files hold."""
     from pydantic import PlainSerializer, PlainValidator, WithJsonSchema
 
     if get_origin(annotation) in {Union, types.UnionType}:
@@ -117,7 +117,7 @@ def parameters_of(kind: Callable[..., Any], *, of_report: bool = False) -> tuple
     """The parameters of a class or function of evaluators.
 
     Raises:
-        ValueError, TypeError: it does not tell its parameters.
+        ValueError, TypeError: they cannot be found.
     """
     hints = _hints(kind)
     makes = inspect.isclass(kind) or isinstance(kind, EvaluatorFactory)
@@ -133,7 +133,7 @@ def parameters_of(kind: Callable[..., Any], *, of_report: bool = False) -> tuple
             name,
             hints.get(name, Any),
             required=parameter.default is REQUIRED,
-            # What a function is given goes by name, for its first parameters belong to the attempt.
+            # The first parameters of a function belong to the attempt.
             by_position=not makes or parameter.kind is not inspect.Parameter.KEYWORD_ONLY,
             keys=() if place else tuple(getattr(kind, "unnamed_in_files", ())),
         )
@@ -152,7 +152,7 @@ def _hints(kind: Callable[..., Any]) -> dict[str, Any]:
         try:
             found |= get_type_hints(owner, include_extras=True)
         except (NameError, TypeError, AttributeError):
-            continue  # annotations that only a type checker can resolve tell us nothing
+            continue  # annotations that only a type checker can resolve
     return found
 
 
@@ -161,12 +161,12 @@ Build = Callable[[Any, Steps, Problems], Any]
 
 
 def holds_evaluators(annotation: Any) -> bool:
-    """Whether what is annotated so is an evaluator, or has evaluators in it."""
+    """Whether it is the annotation of an evaluator, or of something with evaluators in it."""
     return _is_evaluator(annotation) or any(holds_evaluators(each) for each in get_args(annotation))
 
 
 def read_nested(annotation: Any, value: Any, steps: Steps, problems: Problems, build: Build) -> Any:
-    """The argument that a file gives, with evaluators in the place of what describes them."""
+    """The argument that a file gives, with its evaluators made."""
     members = get_args(annotation) if get_origin(annotation) in {Union, types.UnionType} else (annotation,)
     if isinstance(value, list):
         for member in members:
@@ -197,7 +197,7 @@ def nested_in(value: Any) -> Iterator[Any]:
 
 
 def _item_types(annotation: Any, count: int) -> list[Any] | None:
-    """The types of the items of a list, if that many could be annotated so."""
+    """The types of the items of a list, if the annotation allows so many."""
     origin, arguments = get_origin(annotation), get_args(annotation)
     if not arguments or not inspect.isclass(origin):
         return None
@@ -291,21 +291,16 @@ def _read_named(
 
 
 def _keys_of(first: Parameter, given: dict[str, Any]) -> dict[str, Any]:
-    """What is given of the keys of a first parameter that is not named."""
+    """The given keys of a first parameter that is not named."""
     return {key: value for key, value in given.items() if key in first.keys}
 
 
 def import_allowed(
     name: str, allow_modules: Sequence[str], steps: Steps, problems: Problems, *, what: str = "evaluators"
 ) -> Any:
-    """The object of this name, or `None`; what is wrong is added to the problems.
+    """The object of `module:Name`, or `None`; what is wrong is added to the problems.
 
-    Args:
-        name: `module:Name`.
-        allow_modules: names and patterns of modules that may be imported; `package.*` covers the package, too.
-        steps: where the name stands.
-        problems: that were found so far.
-        what: the kind of things that are looked for, for the message.
+    `allow_modules` has names and patterns of modules; `package.*` also covers the package itself. `what` is for the message.
     """
     module, _, attribute = name.partition(":")
     if module.endswith(".py"):

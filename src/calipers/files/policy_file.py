@@ -1,6 +1,6 @@
 """The policy of a gate as a YAML or JSON file: read with all that is wrong, each problem at its place.
 
-`$schema` is for editors and is not read. Paths count from where the policy is.
+`$schema` is for editors and is not read. Paths are relative to the file.
 """
 
 import errno
@@ -97,7 +97,7 @@ def policy_schema() -> dict[str, Any]:
 
 
 def _not_null(field: dict[str, Any]) -> dict[str, Any]:
-    """A field as a file may have it: `None` is what is left out, and null would be a limit that was forgotten."""
+    """The schema of a field without null, which would be a forgotten limit."""
     kinds = [kind for kind in field.get("anyOf", ()) if kind != {"type": "null"}]
     rest = {
         key: value for key, value in field.items() if key != "anyOf" and (key, value) != ("default", None)
@@ -108,7 +108,7 @@ def _not_null(field: dict[str, Any]) -> dict[str, Any]:
 
 
 def _beside(policy: Path, rules: Rules) -> Rules:
-    """The rules, with the files that they name found from where the policy is."""
+    """The rules, with paths relative to the policy."""
     wanted = rules.agreement
     if wanted is None:
         return rules
@@ -121,7 +121,7 @@ def _beside(policy: Path, rules: Rules) -> Rules:
 
 
 def _read(kind: type[_Part], data: Any, steps: Steps, problems: Problems) -> _Part | None:
-    """A part of the policy, or `None` if something is wrong with it; what it is was added to the problems."""
+    """A part of the policy, or `None` if something is wrong, which is added to the problems."""
     fields = {field.name: field.type for field in msgspec.structs.fields(kind)}
     if not isinstance(data, dict):
         problems.add(steps, f"expected a mapping with {', '.join(fields)}", data)

@@ -1,4 +1,4 @@
-"""What is wrong with a dataset file: each problem with its place, the value found there and what was expected.
+"""Problems of dataset files: each with its place, the value found there and what was expected.
 
 Lines, columns and rows count from 1, as editors do. A path inside the document counts from 0, as Python does:
 `cases[3].inputs` is the inputs of the fourth case.
@@ -27,7 +27,7 @@ _LONGEST_VALUE = 80
 
 
 class _Null:
-    """What a file says where Python says None."""
+    """`None`, as files write it."""
 
     def __repr__(self) -> str:
         return "null"
@@ -37,13 +37,13 @@ _NULL: Final = _Null()
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that is wrong with a dataset file. As text it is one line: place, path, what is wrong, what was found."""
+    """One thing that is wrong with a dataset file. Its text is one line: place, path, what is wrong, what was found."""
 
     file: str
     message: str
     """What was expected, or what is wrong."""
     line: int | None = None
-    """`None` where the format has no lines, or the problem is the file's as a whole."""
+    """`None` if the format has no lines, or the problem is about the whole file."""
     column: int | None = None
     """The character in the line."""
     row: int | None = None
@@ -70,7 +70,7 @@ class Problems:
         self.line = line
         self.row = row
         self.locate: Locate | None = None
-        """Set by whoever knows where things are."""
+        """Finds places, if the format has them."""
         self.found: list[Problem] = []
 
     def add(self, steps: Steps, message: str, value: Any = ABSENT, *, of_key: bool = False) -> None:
@@ -101,7 +101,7 @@ class Problems:
 
 
 class ArgumentNames(NamedTuple):
-    """What messages about files call the arguments that they advise: a command line has options in their place."""
+    """The names of arguments in messages about files; a command line has options instead."""
 
     own_evaluators: str = "; your own, and those of plugins, go into evaluator_types=[...]"
     """How an evaluator becomes known that a file may name."""
@@ -146,7 +146,7 @@ def show_path(steps: Steps) -> str:
 
 
 def shorten(value: Any) -> str:
-    """The repr of a value, cut where a reader has seen enough. It is on one line and has nothing a terminal would obey."""
+    """The repr of a value, shortened, on one line, without control characters."""
     text = safe_repr(value[: _LONGEST_VALUE + 1] if isinstance(value, str | bytes) else value)
     return _one_line(text if len(text) <= _LONGEST_VALUE else text[:_LONGEST_VALUE] + "…")
 
@@ -161,7 +161,7 @@ def first_line_of(error: Exception) -> str:
 
 
 def not_utf8(what: str, raw: bytes, at: int, where: str = "here") -> str:
-    """Says which byte is no UTF-8, and the way out."""
+    """A message about the byte that is not UTF-8."""
     return f"{what} is not UTF-8: it has the byte 0x{raw[at]:02x} {where}; save the file as UTF-8"
 
 

@@ -4,21 +4,21 @@
     max_concurrency = 20
     redact = ["email", "phone"]
 
-The nearest folder counts, from the working folder upward; in one folder `calipers.toml` comes before `pyproject.toml`. What the
-command line says comes before a setting, and so does an environment variable. A setting that does not exist, or is of the
-wrong type, is an error that says where it is.
+The nearest folder counts, from the working folder upward; in one folder `calipers.toml` comes before `pyproject.toml`. The command
+line and environment variables come before a setting. A setting that is unknown, or of the wrong type, is an error with its place.
 """
 
 import os
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
-from calipers.data.argument_checks import did_you_mean
+from calipers.data.argument_checks import did_you_mean, is_number, is_whole_number
 from calipers.errors import SettingsError
 
 from .problem import Problems, Steps, not_utf8, problems_text
@@ -35,20 +35,20 @@ class Price(msgspec.Struct, frozen=True, kw_only=True):
     input: float
     output: float
     cached_input: float | None = None
-    """For input that the provider had cached; `None`: as other input."""
+    """For cached input; `None`: the same as other input."""
 
 
 class Project(msgspec.Struct, frozen=True, kw_only=True):
-    """What the settings of a project say. Without a file, everything has its default."""
+    """The settings of a project. Without a file, everything has its default."""
 
     file: Path | None = None
-    """The file that says it; `None`: there is none."""
+    """The file of the settings; `None`: there is none."""
     store: str | None = None
     """Where runs are kept: a URL, or a path, relative to the file; `None`: `.calipers/runs.db` in the working folder."""
     plugins: bool | tuple[str, ...] = True
-    """Which plugins take part: True, all that are installed; False, none; or the names and folders of some."""
+    """Which plugins to load: True, all that are installed; False, none; or names and folders."""
     model: str | None = None
-    """The model that is asked where nothing names another."""
+    """The default model."""
     prices: dict[str, Price] = {}
     """By model."""
     max_concurrency: int | None = None
@@ -58,7 +58,7 @@ class Project(msgspec.Struct, frozen=True, kw_only=True):
     evaluator_timeout: float | None = None
     """Seconds that an evaluator may take."""
     redact: tuple[str, ...] = ()
-    """Names of fields whose values are masked before anything is kept."""
+    """Names of fields whose values are masked before anything is stored."""
 
 
 def find_project(folder: str | Path | None = None) -> Project:
@@ -75,13 +75,13 @@ def find_project(folder: str | Path | None = None) -> Project:
         for name in (OWN_FILE, SHARED_FILE):
             file = place / name
             try:
-                # A link whose file is gone is there all the same.
+                # A link counts even if its file is gone.
                 raw = file.read_bytes() if os.path.lexists(file) else None
             except OSError as error:
                 if name == OWN_FILE:
                     raise _unreadable(file, error) from error
                 continue
-            # A broken pyproject.toml without our table is for other tools to report.
+            # Other tools report a broken pyproject.toml without our table.
             if raw is not None and (name == OWN_FILE or b"calipers" in raw):
                 found = _read(file, raw)
                 if found is not None:
@@ -156,20 +156,12 @@ def _are_texts(value: Any) -> bool:
     return isinstance(value, list) and all(map(_is_text, value))
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
 def _is_seconds(value: Any) -> bool:
-    return _is_number(value) and 0 < value < float("inf")
+    return is_number(value) and 0 < value < float("inf")
 
 
 def _is_price(value: Any) -> bool:
-    return _is_number(value) and 0 <= value < float("inf")
-
-
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+    return is_number(value) and 0 <= value < float("inf")
 
 
 _Rule = tuple[Callable[[Any], bool], str]
@@ -184,7 +176,7 @@ _RULES: Final[dict[str, _Rule]] = {
         lambda value: isinstance(value, dict),
         'expected a table of models, such as prices."gpt-5-mini" = { input = 0.25, output = 2.0 }',
     ),
-    "max_concurrency": (_is_count, "expected a whole number from 1"),
+    "max_concurrency": (partial(is_whole_number, at_least=1), "expected a whole number from 1"),
     "task_timeout": (_is_seconds, "expected a number of seconds above 0"),
     "evaluator_timeout": (_is_seconds, "expected a number of seconds above 0"),
     "redact": (_are_texts, "expected a list of names of fields"),
@@ -229,7 +221,7 @@ _LINE: Final = re.compile(rf"\s*(?:\[\s*(?P<table>{_KEYS})\s*\]|(?P<key>{_KEYS})
 
 
 def _place(text: str, steps: Steps) -> tuple[int, int]:
-    """Line and column where a value, or the nearest table around it, is set; Python's reader of TOML does not tell."""
+    """Line and column where a value, or the nearest table around it, is set; tomllib does not tell."""
     best, place = 0, (1, 1)
     for number, keys, column in _keys(text):
         if best < len(keys) <= len(steps) and keys == steps[: len(keys)]:
@@ -256,7 +248,7 @@ def _names(dotted: str) -> Steps:
 
 
 def _from_here(file: Path) -> str:
-    """The path, as short as it can be said from the working folder."""
+    """The path, relative to the working folder if possible."""
     try:
         return str(file.relative_to(Path.cwd()))
     except (OSError, ValueError):

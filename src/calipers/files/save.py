@@ -1,6 +1,6 @@
 """Datasets to files: `save_dataset` writes what `load_dataset` reads back as the same dataset, and refuses the rest.
 
-Files are written as a whole or not at all. A document says only what differs from the defaults.
+Files are written whole or not at all. A document says only what differs from the defaults.
 """
 
 import io
@@ -42,38 +42,36 @@ def save_dataset(
 ) -> None:
     """Write a dataset to a file.
 
-    A JSON Lines, CSV or Parquet file holds cases only, so that a dataset with evaluators needs a document: either for all
-    of it, or with `cases="cases.jsonl"` for the rest.
+    A JSON Lines, CSV or Parquet file holds only cases. A dataset with evaluators needs a document, for all of it or, with
+    `cases="cases.jsonl"`, for the rest.
 
     Args:
         dataset: what to write.
         path: the file, which is replaced as a whole.
         types: of inputs, output and metadata; default: those of `Dataset[...]`, if it was made so.
         schema: whether to write a JSON Schema for editors beside a document, as `<stem>_schema.json`; or where to.
-        evaluator_types: classes and functions that the schema should know, besides those the dataset uses.
-        cases: the name of a file beside the document that takes the cases.
-        format: of the file; default: what its suffix says.
+        evaluator_types: classes and functions for the schema, besides those of the dataset.
+        cases: the name of a file for the cases, beside the document.
+        format: of the file; default: that of its suffix.
 
     Raises:
         DatasetFileError: the format cannot hold something; the error lists all of it, and nothing was written.
-        InvalidOptionError: an argument makes no sense.
+        InvalidOptionError: an argument is not valid.
     """
     where = Path(path)
     form = format_of(where, format)
     if isinstance(dataset.cases, Iterator):
-        raise InvalidCaseError(
-            "the cases come from an iterator, which writing would use up: make them a list"
-        )
+        raise InvalidCaseError("the cases come from an iterator, which saving would use up: make them a list")
     given = case_types(types if types is not None else type_arguments(_type_of(dataset), Dataset))
     if form not in DOCUMENTS:
         if cases is not None:
             raise InvalidOptionError(
-                f"cases={cases!r} is for documents, YAML or JSON, and {str(path)!r} is none"
+                f"cases={cases!r} needs a YAML or JSON document, and {str(path)!r} is none"
             )
         if dataset.evaluators or dataset.report_evaluators:
             raise InvalidOptionError(
-                f"a {form} file holds cases only, and the dataset has evaluators, too: "
-                f"save a document with cases={where.name!r}"
+                f"a {form} file holds only cases, and the dataset has evaluators too: save a document with "
+                f"cases={where.name!r}"
             )
         _write_cases(dataset, where, form, given)
         return
@@ -104,7 +102,7 @@ def save_dataset(
 def schema_beside(
     path: str | PathLike[str], schema_path: str | PathLike[str] | None
 ) -> bool | str | PathLike[str]:
-    """What `schema` is for a path relative to the dataset's folder, in which `{stem}` is the name of the file."""
+    """The `schema` of a path relative to the folder of the dataset; `{stem}` in it is the name of the file."""
     if schema_path is None:
         return False
     where = Path(path)
@@ -133,7 +131,7 @@ def _add_evaluators(data: dict[str, Any], dataset: Any, problems: Problems, *, a
 
 
 def _kinds(dataset: Any) -> list[Kind]:
-    """The classes and functions of all evaluators; those of lazy cases are not looked for."""
+    """The classes and functions of all evaluators, except those of lazy cases."""
     cases = dataset.cases if isinstance(dataset.cases, list) else []
     listed = [*dataset.evaluators, *(each for case in cases for each in case.evaluators)]
     listed += [each for case in cases for turn in case.turns for each in turn.evaluators]
@@ -163,7 +161,7 @@ def _write_cases(dataset: Any, path: Path, form: Format, types: CaseTypes) -> No
 
 
 def _lines(cases: Iterable[Any], types: CaseTypes, problems: Problems) -> Iterator[bytes]:
-    """The lines of a JSON Lines file, made one at a time. A problem ends the writing, when all were found."""
+    """The lines of a JSON Lines file, one at a time. Problems are raised at the end, when all were found."""
     for index, case in enumerate(cases):
         data = write_case(case, types, ("cases", index), problems)
         if not problems.found:
@@ -180,7 +178,7 @@ def _write_schema(path: Path, dataset: Any, types: CaseTypes, evaluator_types: S
 
 
 def _reference(schema: Path, document: Path) -> str:
-    """The schema as the document names it: by the way that leads there, if there is one."""
+    """The schema as the document names it: relative, if possible."""
     try:
         way = Path(os.path.relpath(schema.resolve(), document.resolve().parent)).as_posix()
     except ValueError:  # on another drive
@@ -189,7 +187,7 @@ def _reference(schema: Path, document: Path) -> str:
 
 
 def _replace(path: Path, content: bytes) -> None:
-    """Write a file, unless it says the same already."""
+    """Write a file, unless it is the same already."""
     if path.is_file() and path.read_bytes() == content:
         return
     write_whole(path, [content])

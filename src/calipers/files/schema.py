@@ -1,7 +1,7 @@
 """The JSON Schema of dataset documents, with which editors complete and check them.
 
-It covers what a reader given the same types would accept: each evaluator by its bare name (if it needs no parameter),
-with its first parameter, or with named ones; no other keys anywhere.
+It allows what a reader with the same types accepts: each evaluator by its bare name (if it needs no parameter), with its
+first parameter, or with named ones; no other keys anywhere.
 """
 
 import inspect
@@ -13,7 +13,7 @@ from calipers.plugins.evaluator_factory import name_of
 from calipers.report.report_evaluator import ReportEvaluator
 from calipers.run.dataset import Dataset
 
-from .catalog import Kind, built_in_types
+from .catalog import Kind, built_in_types, derives
 from .named_objects import Parameter, parameters_of
 from .value_type import case_types, type_arguments
 
@@ -38,8 +38,8 @@ def dataset_schema(
     """
     everything: list[Kind] = [*built_in_types(), *evaluator_types]
     kinds = {name_of(kind): kind for kind in everything}
-    of_attempts = {name: kind for name, kind in kinds.items() if not _is(kind, ReportEvaluator)}
-    of_reports = {name: kind for name, kind in kinds.items() if not _is(kind, Evaluator)}
+    of_attempts = {name: kind for name, kind in kinds.items() if not derives(kind, ReportEvaluator)}
+    of_reports = {name: kind for name, kind in kinds.items() if not derives(kind, Evaluator)}
     definitions = Definitions()
     for key, each in zip(
         ("inputs", "output", "metadata"), case_types((inputs, output, metadata)), strict=True
@@ -84,14 +84,14 @@ def schema_of(kind: Any, evaluator_types: Sequence[Kind]) -> dict[str, Any]:
 
 
 class Definitions:
-    """Gathers types, and makes their schemas together so that what they share is defined once."""
+    """Gathers types, and makes their schemas together, so that shared parts are defined once."""
 
     def __init__(self) -> None:
         self._adapters: dict[Any, Any] = {}
         self._schemas: dict[Any, dict[str, Any]] = {}
 
     def want(self, key: Any, adapter: Any) -> None:
-        """Ask for the schema of a type; `None` stands for any value. What has no schema is left out."""
+        """Ask for the schema of a type; `None` means any value. A type without a schema is left out."""
         from pydantic import PydanticInvalidForJsonSchema
 
         if adapter is None:
@@ -194,7 +194,7 @@ class Named(NamedTuple):
 
 
 def named_forms(kinds: Mapping[str, Named]) -> dict[str, Any]:
-    """Every form of every kind: its bare name, with a value, with named parameters; or one of a module."""
+    """Every form of every kind: its bare name, with a value, with named parameters; or a name in a module."""
     bare: list[str] = []
     properties: dict[str, Any] = {}
     for name, (parameters, given, text) in kinds.items():
@@ -224,7 +224,7 @@ def named_forms(kinds: Mapping[str, Named]) -> dict[str, Any]:
 
 
 def _short_form(parameters: Iterable[Parameter], given: dict[str, Any]) -> list[dict[str, Any]]:
-    """The first parameter alone, where it is enough. A mapping is never one: it is read as named parameters."""
+    """The first parameter alone, where it is enough. It is never a mapping, which is read as named parameters."""
     first, *others = [*parameters, None]
     if first is None or not first.by_position or first.name not in given:
         return []
@@ -248,7 +248,7 @@ def _long_form(parameters: Iterable[Parameter], given: dict[str, Any]) -> dict[s
 
 
 def _keys_form(parameters: Sequence[Parameter], given: dict[str, Any]) -> list[dict[str, Any]]:
-    """The first parameter by those keys of its that need not its name."""
+    """The first parameter by those of its keys that do not need its name."""
     if not parameters or not parameters[0].keys:
         return []
     first, *others = parameters
@@ -278,10 +278,6 @@ def _is_scalar(schema: dict[str, Any]) -> bool:
     return schema.get("type") in _SCALARS
 
 
-def _is(kind: Kind, base: type) -> bool:
-    return inspect.isclass(kind) and issubclass(kind, base)
-
-
 def first_line(kind: Kind) -> str:
-    """What the docstring says first."""
+    """The first line of the docstring."""
     return (inspect.getdoc(kind) or "").partition("\n")[0]

@@ -26,19 +26,19 @@ if TYPE_CHECKING:
 
 
 class ValueType:
-    """A type as files see it: how values are read from text, from data, and written again."""
+    """A type in files: how values are read from text and data, and written."""
 
     def __init__(self, annotation: Any) -> None:
         self.annotation = annotation
 
     @property
     def is_any(self) -> bool:
-        """Whether every value will do; a type variable that nobody filled means the same."""
+        """Whether any value will do, as for a type variable that was not filled."""
         return self.annotation in {Any, object} or isinstance(self.annotation, TypeVar)
 
     @cached_property
     def adapter(self) -> "TypeAdapter[Any]":
-        """What validates and dumps.
+        """Validates and dumps values.
 
         Raises:
             InvalidOptionError: pydantic cannot make one for this type.
@@ -65,7 +65,7 @@ class ValueType:
         return self.adapter.validate_json(raw, strict=True)
 
     def read_text(self, text: str, steps: Steps, problems: Problems) -> Any:
-        """The text of a cell, as the type needs it."""
+        """The text of a cell, converted to the type."""
         if self.is_any:
             return text
         adapter, quiet = self.adapter, Problems("")
@@ -92,8 +92,8 @@ class ValueType:
 
         with suppress(ValidationError):
             return self.adapter.validate_python(value, strict=True)
-        # Strictly, a dict is no dataclass and a list no tuple. JSON allows those and no more, but it has no dates and
-        # bytes, so the object itself must fit, too.
+        # Strictly, a dict is not a dataclass and a list not a tuple. JSON allows these, but has no dates and bytes, so the
+        # object itself must fit too.
         before = len(problems.found)
         read_as_json(self.adapter, value, steps, problems)
         if len(problems.found) > before:
@@ -104,14 +104,17 @@ class ValueType:
         """The value as data that `read` takes; the value itself where the type does not fit it."""
         if self.is_any:
             return value
-        from pydantic_core import PydanticSerializationError
+        return dump_as_json(self.adapter, value)
 
-        try:
-            return self.adapter.dump_python(
-                value, mode="json", by_alias=True, round_trip=True, warnings="error"
-            )
-        except PydanticSerializationError:
-            return value
+
+def dump_as_json(adapter: "TypeAdapter[Any]", value: Any) -> Any:
+    """The value as data that `read_as_json` takes; the value itself where the type does not fit it."""
+    from pydantic_core import PydanticSerializationError
+
+    try:
+        return adapter.dump_python(value, mode="json", by_alias=True, round_trip=True, warnings="error")
+    except PydanticSerializationError:
+        return value
 
 
 def read_as_json(adapter: "TypeAdapter[Any]", value: Any, steps: Steps, problems: Problems) -> Any:
@@ -138,10 +141,7 @@ def _explained(validate: Callable[[], Any], value: Any, steps: Steps, problems: 
 
 
 def _explain(error: "ValidationError", value: Any, steps: Steps, problems: Problems) -> None:
-    """Add what validation found wrong with a value, each finding at its own place.
-
-    What several members of a union say of one place is one problem: none of them took it.
-    """
+    """Add what validation found wrong with a value, one problem for each place."""
     findings: dict[Steps, tuple[list[str], Any]] = {}
     for found in error.errors(include_url=False, include_context=False):
         way, there = _follow(value, found["loc"])
@@ -197,12 +197,12 @@ def case_types(types: Sequence[Any] | None) -> CaseTypes:
     made = CaseTypes(*(ValueType(each) for each in (*given, Any, Any, Any)[:3]))
     for each in made:
         if not each.is_any:
-            _ = each.adapter  # a type that cannot be validated is named before the file is read
+            _ = each.adapter  # so that a type that cannot be validated is named before the file is read
     return made
 
 
 def type_arguments(kind: Any, origin: type) -> tuple[Any, ...]:
-    """What stands in the brackets of `Dataset[...]`, also where a class derives from it; nothing for plain `Dataset`."""
+    """The arguments of `Dataset[...]`, also of a class that derives from it; none for plain `Dataset`."""
     cls: Any = get_origin(kind) or kind
     given = get_args(kind)
     if cls is origin:
@@ -219,7 +219,7 @@ def type_arguments(kind: Any, origin: type) -> tuple[Any, ...]:
 
 
 DEEPEST = 150
-"""Levels of nesting in one value; the readers of all formats go deeper than that, and some not much."""
+"""The deepest nesting of a value; some readers go only a little deeper."""
 _MOST_DIGITS = 4000
 """Python converts integers of up to 4,300 digits."""
 
@@ -227,7 +227,7 @@ _MOST_DIGITS = 4000
 def check_plain(
     value: Any, steps: Steps, problems: Problems, *, as_yaml: bool = False, depth: int = 0
 ) -> None:
-    """Add whatever in the value the format cannot hold to the problems."""
+    """Add to the problems what the format cannot hold."""
     kind = type(value)
     if value is None or kind is bool:
         return
@@ -270,14 +270,11 @@ def _about(value: Any) -> str:
         )
     if dataclasses.is_dataclass(value) or hasattr(value, "model_dump"):
         return f"a {name} would come back as a dict: state the type with Dataset[{name}, ...] or types="
-    return f"a value of type {name} is no plain data: state the type with Dataset[...] or types="
+    return f"a value of type {name} is not plain data: state the type with Dataset[...] or types="
 
 
 def same(left: Any, right: Any, *, widen: bool = False) -> bool:
-    """Whether two values are equal and of the same types throughout: 1 is not 1.0, a list is not a tuple, NaN is NaN.
-
-    With `widen`, 1 is 1.0: where a type was declared, an integer may become the float that it says.
-    """
+    """Whether two values are equal and of the same types throughout: 1 is not 1.0, except with `widen`, and NaN is NaN."""
     if left is right:
         return True
     if type(left) is not type(right):

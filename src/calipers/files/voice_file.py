@@ -11,7 +11,7 @@ prompts:
 | key | what it says |
 |---|---|
 | `prompts` | the requests: a text, or `prompt`, `expect` and whatever else a case has |
-| `expect` | the calls that every prompt should lead to which does not say it itself |
+| `expect` | the expected calls of every prompt that has none of its own |
 | `agent` | who hears |
 | `synthesizer` | who speaks; default: `espeak`. With `none`, the agent reads |
 | `evaluators` | who judges, as in dataset files; default: `ExactEvaluator` |
@@ -22,9 +22,9 @@ prompts:
 | `name` | of the dataset; default: that of the file |
 
 An expected call is the name of a tool (with any arguments), `{tool: {argument: value}}` (`{tool: {}}` for none), or
-`{name: tool, arguments: {…}, matchers: {…}}`, as everywhere (`calipers.matching.read_call`). A prompt without expected
-calls is a problem of the file, since nothing could be said about it; `expect: []` says that no tool should be called.
-Everything that is wrong with a file is told at once, each thing with its line and column.
+`{name: tool, arguments: {…}, matchers: {…}}`, as everywhere (`calipers.matching.read_call`). A prompt without expected calls is
+a problem of the file; `expect: []` means that no tool should be called. All problems of a file are reported at once, each with
+its line and column.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -34,7 +34,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from calipers.data.argument_checks import did_you_mean
+from calipers.data.argument_checks import did_you_mean, is_whole_number
 from calipers.data.case import Case
 from calipers.data.trace import ToolCall
 from calipers.errors import DatasetFileError, InvalidAudioError, InvalidOptionError
@@ -63,9 +63,9 @@ KEYS = (
 )
 """What a voice file may say."""
 PROMPT_KEYS = ("prompt", "expect", "name", "tags", "cluster", "timeout", "metadata", "evaluators")
-"""What a prompt of such a file may say."""
+"""What a prompt may say."""
 EVALUATORS = (ExactEvaluator, FuzzyEvaluator, SubsetEvaluator, SemanticEvaluator)
-"""Evaluators that a voice file may name, besides those of dataset files."""
+"""Evaluators for voice files, besides those of dataset files."""
 
 
 @dataclass(frozen=True)
@@ -135,8 +135,8 @@ def load_voice_file(
 
     Raises:
         DatasetFileError: something is wrong with it; the message lists everything that is.
-        InvalidOptionError: the name of the file tells no format.
-        MissingExtraError: a part that it names needs what is not installed.
+        InvalidOptionError: the file is neither YAML nor JSON by its name.
+        MissingExtraError: a part needs a package that is not installed.
         OSError: the file cannot be read.
     """
     found, problems = _read(
@@ -153,13 +153,13 @@ def check_voice_file(
     allow_modules: Sequence[str] = (),
     evaluator_types: Sequence[Callable[..., Any]] = (),
 ) -> list[Problem]:
-    """All that is wrong with a voice file; nothing if it can be run as it is. Nothing is said, and no agent is asked.
+    """Everything that is wrong with a voice file; an empty list if it can be run as it is. No agent is asked.
 
     The arguments are those of `load_voice_file`.
 
     Raises:
-        InvalidOptionError: the name of the file tells no format.
-        MissingExtraError: a part that it names needs what is not installed.
+        InvalidOptionError: the file is neither YAML nor JSON by its name.
+        MissingExtraError: a part needs a package that is not installed.
         OSError: the file cannot be read.
     """
     catalog = Catalog([*EVALUATORS, *evaluator_types], allow_modules)
@@ -240,7 +240,7 @@ class _Reader:
         return self.parts.agent(data["agent"], ("agent",), self.problems)
 
     def _check_senses(self, data: dict[Any, Any], agent: Any) -> None:
-        """Note what the agent would have to hear or read and cannot."""
+        """Note what the agent would have to hear or read, but cannot."""
         reads = data.get("synthesizer") == "none"
         for key in ("perturbation", "sweep", "compare"):
             if reads and data.get(key) is not None:
@@ -277,7 +277,7 @@ class _Reader:
             return []
         usual = self._calls(data["expect"], ("expect",)) if "expect" in data else None
         if usual is None and "expect" in data:
-            usual = []  # what is wrong with it is said once, and not of every prompt
+            usual = []  # so that its problem is not repeated for every prompt
         cases = [self._prompt(each, ("prompts", index), usual) for index, each in enumerate(prompts)]
         found = [case for case in cases if case is not None]
         first: dict[str, int] = {}
@@ -383,7 +383,7 @@ class _Reader:
             )
             return None
         ((kind, given),) = spec.items()
-        # What the file says of this kind elsewhere, such as the colour of its noise, holds at every level.
+        # What the file says of this kind under `perturbation` holds at every level.
         usual = _options(next((part for part in base.parts if part.kind == kind), None) if base else None)
         option = fields(KINDS[kind])[0].name
         others = (
@@ -420,14 +420,14 @@ class _Reader:
 
     def _count(self, data: dict[Any, Any], key: str) -> int | None:
         value = data.get(key)
-        if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
+        if value is not None and not is_whole_number(value, at_least=1):
             self.problems.add((key,), "expected a whole number from 1", value)
             return None
         return value
 
 
 def _options(part: Perturbation | None) -> dict[str, Any]:
-    """The options of a perturbation that a file said."""
+    """The options of a perturbation in a file."""
     if part is None:
         return {}
     told = {each.name: getattr(part, each.name) for each in fields(part)}
@@ -435,7 +435,7 @@ def _options(part: Perturbation | None) -> dict[str, Any]:
 
 
 def _in_place(part: Perturbation | None, kind: str, base: Chain | None) -> Chain | None:
-    """The perturbation of the file with a part in the place of those of its kind, or before all of them."""
+    """The perturbation of the file with a part in place of those of its kind, or in front."""
     before = [] if base is None else list(base.parts)
     places = [index for index, each in enumerate(before) if each.kind == kind]
     kept = [each for each in before if each.kind != kind]
@@ -523,7 +523,7 @@ def voice_schema(evaluator_types: Sequence[Callable[..., Any]] = ()) -> dict[str
 
 
 def _parts() -> tuple[dict[str, Any], dict[str, Any]]:
-    """The schema of each sort of part, and the definitions they share."""
+    """The schema of each kind of part, and the definitions they share."""
     sorts: dict[str, Mapping[str, Any]] = {
         "agent": _imported(AGENTS),
         "synthesizer": _imported(SYNTHESIZERS),

@@ -1,13 +1,12 @@
-"""Agents, synthesizers and parsers by the names that files give them.
+"""Agents, synthesizers and parsers by their names in voice files.
 
-A name is that of a kind (`http`), or `module:Name` if the caller allowed the module. What is found under `module:Name` is a
-class, which is made with the options, or a finished part; a function is an agent, as with `@agent`. Options are the fields
-of the class that a file can hold. If a part has a method `wrong_options`, which returns pairs of an option and what is wrong
-with it, these are problems of the file: they would fail every run.
+A name is that of a kind (`http`), or `module:Name` if the caller allowed the module. What `module:Name` names is a class, which
+is called with the options, or a finished part; a function is an agent, as with `@agent`. Options are the fields of the class
+that a file can hold. If a part has a method `wrong_options`, which returns pairs of an option and what is wrong with it, these
+are problems of the file.
 
-`${NAME}` in the text of an option stands for a variable of the environment, since a secret must not stand in the file
-itself; `$${NAME}` is the text `${NAME}`. A variable that is not set, or is empty, is a problem of the file: a request with
-half of its key would fail in ways that point elsewhere.
+`${NAME}` in an option is an environment variable, since a secret must not stand in the file itself; `$${NAME}` is the text
+`${NAME}`. A variable that is not set, or is empty, is a problem of the file.
 """
 
 import dataclasses
@@ -51,7 +50,7 @@ PARSERS: Mapping[str, str] = {
 """Kinds of parsers, and where they are."""
 
 _NOT_IN_FILES = frozenset({"client", "aggregate", "grammar", "pronunciations"})
-"""Options that are objects or functions, and those that are of use with such a one only."""
+"""Options that are objects or functions, or need one."""
 OTHER_WORDS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("response_timeout", "request_timeout", "read_timeout", "task_timeout"), ("timeout",)),
     **dict.fromkeys(
@@ -62,9 +61,9 @@ OTHER_WORDS: Mapping[str, tuple[str, ...]] = {
     "system_instruction": ("instructions",),
     "address": ("url", "base_url"),
 }
-"""What others call an option, where spelling alone would suggest another one or none."""
+"""Other names of options, where spelling alone would suggest another one or none."""
 _SECRET = frozenset({"api_key", "headers"})
-"""Options whose values no message repeats."""
+"""Options whose values no message may repeat."""
 
 
 class NamedParts:
@@ -74,37 +73,29 @@ class NamedParts:
         self, allow_modules: Sequence[str] = (), *, environ: Mapping[str, str] | None = None
     ) -> None:
         self.allow_modules = allow_modules
-        """Modules from which a file may take parts."""
+        """Modules that a file may take parts from."""
         self.environ = environ
-        """Variables that a file may refer to; `None` for those of the process."""
+        """Environment variables; `None` for those of the process."""
 
     def agent(self, spec: Any, steps: Steps, problems: Problems) -> Any:
         """The agent that a file names, or `None`; what is wrong is added to the problems."""
         made = self._made(AGENTS, "agent", spec, steps, problems)
-        if made is None or isinstance(made, Agent | TextAgent):
-            return made
         if inspect.isroutine(made):
             return FunctionAgent(made)
-        problems.add(
-            steps, "this is no agent: it has no method run(audio) and no method run_text(text)", made
-        )
-        return None
+        lacks = "method run(audio) and no method run_text(text)"
+        return _checked(made, Agent | TextAgent, f"this is not an agent: it has no {lacks}", steps, problems)
 
     def synthesizer(self, spec: Any, steps: Steps, problems: Problems) -> Any:
         """The synthesizer that a file names, or `None`; what is wrong is added to the problems."""
         made = self._made(SYNTHESIZERS, "synthesizer", spec, steps, problems)
-        if made is None or isinstance(made, Synthesizer):
-            return made
-        problems.add(steps, "this is no synthesizer: it has no method synthesize(text)", made)
-        return None
+        message = "this is not a synthesizer: it has no method synthesize(text)"
+        return _checked(made, Synthesizer, message, steps, problems)
 
     def parser(self, spec: Any, steps: Steps, problems: Problems) -> Any:
         """The parser that a file names, or `None`; what is wrong is added to the problems."""
         made = self._made(PARSERS, "parser", spec, steps, problems)
-        if made is None or isinstance(made, ResponseParser):
-            return made
-        problems.add(steps, "this is no parser: it has no method parse(raw)", made)
-        return None
+        message = "this is not a parser: it has no method parse(raw)"
+        return _checked(made, ResponseParser, message, steps, problems)
 
     def _made(self, kinds: Mapping[str, str], what: str, spec: Any, steps: Steps, problems: Problems) -> Any:
         article = "an" if what == "agent" else "a"
@@ -162,10 +153,18 @@ class NamedParts:
         return filled(value, steps, problems, environ=self.environ)
 
 
+def _checked(made: Any, kind: Any, message: str, steps: Steps, problems: Problems) -> Any:
+    """The part, if it is of the kind; otherwise `None`, and the message is added to the problems."""
+    if made is None or isinstance(made, kind):
+        return made
+    problems.add(steps, message, made)
+    return None
+
+
 def _without_other_words(
     given: Any, parameters: Sequence[Parameter], steps: Steps, problems: Problems
 ) -> Any:
-    """The options without those that are called otherwise, which are added to the problems with their names here."""
+    """The options without those of another name, which are added to the problems with their names here."""
     if not isinstance(given, dict):
         return given
     known = {parameter.name for parameter in parameters}
@@ -184,7 +183,7 @@ def part_parameters(kind: Any) -> list[Parameter]:
     return [
         Parameter(
             field.name,
-            # What is only imported for type checkers is a client, or the like.
+            # A type that is imported only for type checkers is a client, or the like.
             Any if isinstance(field.type, str) else field.type,
             required=field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING,
             by_position=not field.kw_only,
@@ -200,7 +199,7 @@ _REFERENCE = re.compile(r"\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)\}|\$\{")
 
 
 def filled(value: Any, steps: Steps, problems: Problems, *, environ: Mapping[str, str] | None = None) -> Any:
-    """The value with variables in place of their names, at whatever depth; what is wrong is added to the problems."""
+    """The value with variables filled in, at any depth; what is wrong is added to the problems."""
     known = os.environ if environ is None else environ
     if isinstance(value, dict):
         return {key: filled(each, (*steps, key), problems, environ=known) for key, each in value.items()}
@@ -225,7 +224,7 @@ def filled(value: Any, steps: Steps, problems: Problems, *, environ: Mapping[str
 
 
 def referred(value: Any, *, environ: Mapping[str, str] | None = None) -> list[str]:
-    """The values of all variables that a value refers to, which no message should repeat."""
+    """The values of all variables in a value, which no message may repeat."""
     known = os.environ if environ is None else environ
     if isinstance(value, dict):
         return [each for item in value.values() for each in referred(item, environ=known)]
@@ -236,14 +235,8 @@ def referred(value: Any, *, environ: Mapping[str, str] | None = None) -> list[st
 
 
 def refuse_secrets(options: Mapping[str, Any], steps: Steps, problems: Problems) -> None:
-    """Add secrets that stand in the file to the problems, without repeating them.
-
-    Args:
-        options: as the file has them: keys, headers and addresses are looked at.
-        steps: where the options stand.
-        problems: that were found so far.
-    """
-    way_out = "does not belong into a file: write ${NAME}, and set that variable"
+    """Add secrets in the keys, headers and addresses of a file to the problems, without repeating them."""
+    way_out = "does not belong in a file: write ${NAME}, and set that variable"
     if _written(options.get("api_key")):
         problems.add((*steps, "api_key"), f"a key {way_out}")
     for name in ("url", "base_url"):
@@ -256,5 +249,5 @@ def refuse_secrets(options: Mapping[str, Any], steps: Steps, problems: Problems)
 
 
 def _written(value: Any) -> str:
-    """What stands in the file itself, apart from names of variables."""
+    """The text in the file itself, without names of variables."""
     return _REFERENCE.sub("", value) if isinstance(value, str) else ""

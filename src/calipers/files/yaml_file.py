@@ -25,9 +25,9 @@ from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from .problem import ABSENT, Problems, Steps
 
 DEEPEST = 200
-"""Nesting beyond this is no data that anyone wrote, and would exhaust the stack."""
+"""The deepest nesting; more would exhaust the stack."""
 MOST_COPIED = 100_000
-"""How many values the aliases of one document may add to it."""
+"""The most values that aliases may add to a document."""
 
 _TAG = "tag:yaml.org,2002:"
 _BASE: Any = getattr(
@@ -68,9 +68,9 @@ for _kind, _pattern, _first in [
 
 
 def parse_yaml(text: str, problems: Problems) -> Any:
-    """The data, or `ABSENT` where the text is no YAML or says what is no data; what is wrong is added to the problems.
+    """The data, or `ABSENT` if the text is not YAML or not plain data; what is wrong is added to the problems.
 
-    Of a key that stands twice, the last value is taken, so that whatever else is wrong can be found, too.
+    Of a repeated key, the last value is taken, so that other problems can be found too.
     """
     control = yaml.reader.Reader.NON_PRINTABLE.search(text)
     if control is not None:
@@ -154,7 +154,7 @@ class _Construction:
         self._open = set[int]()
         self._copied = 0
         self.is_complete = True
-        """Whether the data holds all that the nodes say, but for keys that stand twice."""
+        """Whether the data holds all that the nodes say, apart from repeated keys."""
 
     def read(self, node: Node, steps: Steps) -> Any:
         """The data of a node."""
@@ -231,7 +231,7 @@ def _scalar(node: Node) -> Any:
     """The value of a scalar node.
 
     Raises:
-        ValueError: it is none, its tag is not one of plain data, or its text is not of the kind that the tag says.
+        ValueError: it is not a scalar, its tag is not one of plain data, or its text does not fit the tag.
     """
     if not isinstance(node, ScalarNode):
         raise ValueError("a key must be text or a number, not a collection")  # noqa: TRY004
@@ -251,25 +251,27 @@ def _scalar(node: Node) -> Any:
         if math.isinf(number) and plain != ".inf":
             raise ValueError(f"{text} is too large for a float: write .inf for infinity")
         return number
+    if kind in {"null", "bool"}:
+        raise ValueError(f"the text {text!r} does not fit its tag !!{kind}")
     raise ValueError(_about_tag(node))
 
 
 def _about_tag(node: Node) -> str:
     shown = node.tag.replace(_TAG, "!!")
-    return f"the tag {shown} is none of those for plain data: !!str, !!int, !!float, !!bool, !!null, !!map, !!seq"
+    return f"the tag {shown} is not for plain data: use !!str, !!int, !!float, !!bool, !!null, !!map or !!seq"
 
 
 # ---------------------------------------------------------------------- writing
 
 
 _NEVER_PLAIN = {"null", "true", "false", "yes", "no", "on", "off", "y", "n"}
-"""Words that some version of YAML takes for something else than text."""
+"""Words that are not text in some version of YAML."""
 _SPECIAL = re.compile(
     "[^\t\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
 )
 """What must be escaped: control characters, and those that YAML takes for line breaks or marks of byte order."""
 _LONGEST_KEY = 500
-"""YAML looks for the colon of a key only so far, in bytes or characters, and gives up at 1,024."""
+"""YAML looks for the colon of a key only within 1,024 bytes."""
 
 
 def dump_yaml(data: Any) -> str:
@@ -309,7 +311,7 @@ def _write_member(value: Any, lead: str, indent: str, lines: list[str]) -> None:
 
 
 def _inline(value: Any, indent: str) -> str:
-    """A value that begins on the line at hand: a scalar, an empty collection, or a block of text."""
+    """A value that begins on the same line: a scalar, an empty collection, or a block of text."""
     if isinstance(value, dict):
         return "{}"
     if isinstance(value, list):
@@ -341,7 +343,7 @@ def _scalar_text(value: Any) -> str:
 
 
 def _is_plain(text: str) -> bool:
-    """Whether text can stand without quotes. Beginning with a letter, it cannot be a number, a date or a sign."""
+    """Whether text can stand without quotes. What begins with a letter is not a number or a date."""
     return (
         text[:1].isalpha()
         and text[0].isascii()
