@@ -18,6 +18,9 @@ from .case_pairs import RunCase
 ColumnKey: TypeAlias = tuple[str, Kind]
 """The name of a column of results, and its kind."""
 Lost: TypeAlias = Literal["task", "evaluator"]
+"""What failed, so that a result was lost."""
+PASS_RATE = "pass rate"  # noqa: S105 - not a password
+"""What the share of cases that pass is called, beside the names of columns."""
 
 
 @dataclass(slots=True)

@@ -479,26 +479,25 @@ def _in_flight(report: Report, records: Sequence[Record]) -> float | None:
 
 def _warnings(found: Comparison) -> list[str]:
     """What a reader has to know before believing the comparison."""
+    sides = (found.baseline, found.candidate)
     warnings = [
         unanswered(side.unanswered, side.answered, side.attempts, whose=f" of {side.label}")
-        for side in (found.baseline, found.candidate)
+        for side in sides
         if side.unanswered
     ]
     warnings += [
-        f"{side.label} is incomplete: {side.incomplete}"
-        for side in (found.baseline, found.candidate)
-        if side.incomplete is not None
+        f"{side.label} is incomplete: {side.incomplete}" for side in sides if side.incomplete is not None
     ]
     warnings += [
         f"{side.label} could be stopped early by a rule: such a run ends where it looks good or bad, and intervals and p-values "
         "take no account of it; `calipers gate` does"
-        for side in (found.baseline, found.candidate)
+        for side in sides
         if side.could_stop
     ]
     warnings += [
         f"{side.failed:,} of {side.attempts:,} attempts of {side.label} failed: scores, times and metrics are of the others only, "
         "which may be the easy ones"
-        for side in (found.baseline, found.candidate)
+        for side in sides
         if side.failed and (found.measures or found.baseline_only or found.candidate_only)
     ]
     one, two = found.baseline.in_flight, found.candidate.in_flight
@@ -513,7 +512,7 @@ def _warnings(found: Comparison) -> list[str]:
         warnings.append("both are the same run, so nothing can differ")
     warnings += [
         f"{side.label} took over {side.reused:,} of its attempts from earlier runs; those that the other has, too, cannot differ"
-        for side in (found.baseline, found.candidate)
+        for side in sides
         if side.reused
     ]
     pairing = found.pairing

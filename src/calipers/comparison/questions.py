@@ -26,13 +26,11 @@ from .change import (
     clusters_of,
     label_change,
 )
-from .columns import ColumnKey, Columns, durations, metric, passes
+from .columns import PASS_RATE, ColumnKey, Columns, durations, metric, passes
 from .evaluator_changes import ChangedEvaluator, ComparedEvaluators, EvaluatorChanges
 from .flips import Flip, flips_of, gave
 from .missing_results import missing_results, unrecorded
 
-PASS_RATE = "pass rate"  # noqa: S105 - not a password
-"""What the headline is called."""
 _DROPPED = frozenset({"score", "duration", "metric"})
 """What an attempt that crashed does not have; of an assertion it counts as one that does not hold."""
 _SLICES = 12

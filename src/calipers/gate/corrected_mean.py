@@ -24,6 +24,7 @@ from calipers.stats.distributions import normal_quantile
 from calipers.stats.number_text import plural
 
 from .claims import Claim
+from .facts import undecided
 from .human_agreement import Ratings
 from .human_labels import Labelled, Rating, ReadRun, read_labels, yes_or_no
 from .measure import Level
@@ -185,9 +186,7 @@ def corrected_parts(
         rule = f"{'at least' if above else 'at most'} {limit_words(limit, unit)}, as people would say"
         found = corrected(labelled, run, key, lost=0.0 if above else 1.0)
         if isinstance(found, NotValid):
-            yield Finding(
-                subject=subject, rule=rule, outcome="INCONCLUSIVE", said=found.said, advice=found.advice
-            )
+            yield undecided(subject, rule, found.said, found.advice)
             continue
         yield _basis(subject, found, labelled, unit)
         yield Claim(

@@ -20,7 +20,7 @@ from math import isclose
 from typing import Any, Literal, get_args
 
 from calipers.comparison.case_pairs import RunCase, attempt_number, cases_of, check_report, pair_cases
-from calipers.comparison.columns import Columns, Lost, lost_by, passes
+from calipers.comparison.columns import PASS_RATE, Columns, Lost, lost_by, passes
 from calipers.comparison.evaluator_changes import ComparedEvaluators
 from calipers.data.case import Case
 from calipers.data.record import ReportCase, ReportCaseFailure
@@ -32,7 +32,6 @@ from calipers.stats.sequential import Stakes
 
 from .human_agreement import Agreements
 from .human_labels import ReadRun
-from .limits import PASS_RATE
 from .paired_runs import (
     NO_RESULTS,
     PASSES,

@@ -19,12 +19,9 @@ def facts_of(run: Report, policy: Policy) -> Iterator[Finding]:
     if lost := on_other_loop(run):
         yield _other_loop(RUN, lost, counts.attempts)
     if run.incomplete is not None:
-        yield Finding(
-            subject=RUN,
-            rule="has to be whole",
-            outcome="INCONCLUSIVE",
-            said=f"it is incomplete: {run.incomplete}",
-            advice="finish it with `calipers run --resume`, and gate it again",
+        said = f"it is incomplete: {run.incomplete}"
+        yield undecided(
+            RUN, "has to be whole", said, "finish it with `calipers run --resume`, and gate it again"
         )
     yield enough(RUN, counts.cases, policy.min_cases)
     if policy.max_task_failures is not None:
@@ -60,13 +57,12 @@ def left_open(findings: Iterable[Finding], run: Report) -> Iterator[Finding]:
 
 
 def _other_loop(subject: str, lost: int, attempts: int) -> Finding:
-    return Finding(
-        subject=subject,
-        rule="no attempt on another event loop",
-        outcome="INCONCLUSIVE",
-        said=f"{lost:,} of {plural(attempts, 'attempt')} failed for a client or lock of another event loop, which says nothing about "
+    return undecided(
+        subject,
+        "no attempt on another event loop",
+        f"{lost:,} of {plural(attempts, 'attempt')} failed for a client or lock of another event loop, which says nothing about "
         "the agent",
-        advice="make a new client inside the task, or for one loop only, and run again; `calipers run --resume RUN` makes only these attempts",
+        "make a new client inside the task, or for one loop only, and run again; `calipers run --resume RUN` makes only these attempts",
     )
 
 
@@ -90,13 +86,7 @@ def few(subject: str, what: str, failed: int, attempts: int, most: float) -> Fin
     """Whether few enough attempts failed in some way; without attempts that is open."""
     rule = f"{what} on at most {limit_words(most, 'rate')} of the attempts"
     if not attempts:
-        return Finding(
-            subject=subject,
-            rule=rule,
-            outcome="INCONCLUSIVE",
-            said="there are no attempts",
-            advice="add cases",
-        )
+        return undecided(subject, rule, "there are no attempts", "add cases")
     share = failed / attempts
     return Finding(
         subject=subject,
@@ -115,10 +105,9 @@ def absent(
     subject: str, why: str, *, advice: str = "add it to the dataset, or take it out of the policy"
 ) -> Finding:
     """That a policy names what the run does not have, so that nothing guards it."""
-    return Finding(
-        subject=subject,
-        rule="has to be there",
-        outcome="FAIL",
-        said=why,
-        advice=advice,
-    )
+    return Finding(subject=subject, rule="has to be there", outcome="FAIL", said=why, advice=advice)
+
+
+def undecided(subject: str, rule: str, said: str, advice: str) -> Finding:
+    """That a rule cannot be decided, why, and what to do."""
+    return Finding(subject=subject, rule=rule, outcome="INCONCLUSIVE", said=said, advice=advice)

@@ -25,7 +25,7 @@ Nothing vacuous passes:
   interval: INCONCLUSIVE.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -43,7 +43,7 @@ from .limits import Limits
 from .looks import confidence_at, share_of
 from .paired_runs import PairedRuns
 from .policy import THESE_AT_THE_END, Policy, check_policy
-from .verdict import Verdict, limit_words, outcome_of, quantity
+from .verdict import Finding, Verdict, limit_words, outcome_of, quantity
 
 
 def judge_run(
@@ -64,14 +64,13 @@ def judge_run(
         policy: what it has to meet.
         baseline: the run to compare with, where a rule does; it needs the same cases.
         read_run: finds a run by what the policy calls it, for rules about the agreement of judges with people.
-        changed_evaluators: evaluators that are known to be others in the baseline: those of every case, by name with what
-            differs, or as a store knows them. `None`: it is not known, and a note of the verdict says so.
+        changed_evaluators: evaluators that are known to differ in the baseline, by name with what differs, or as a store
+            knows them. `None`: it is not known, and a note of the verdict says so.
         anytime: use intervals that hold however often one looks at a growing run; default: where a rule could end
             the run early (`stop_when`).
-        task_timeout: seconds after which every task of the run and of the baseline was ended, which bounds their times, unless the
-            policy states a `max_possible`.
+        task_timeout: seconds after which every task of both runs was ended: it bounds times without a `max_possible`.
         look: the number of this look at the same agent by the same policy, which has a part of the doubt only
-            (`calipers.gate.looks`), as `calipers gate` counts them for kept runs. Default: there is no other, and it has all.
+            (`calipers.gate.looks`), as `calipers gate` counts them for kept runs. Default: the only look.
 
     Raises:
         InvalidOptionError: a rule makes no sense for what the run holds, or a report does not keep every attempt.
@@ -87,16 +86,16 @@ def judge_run(
         raise InvalidOptionError(THESE_AT_THE_END)
     heard = _heard(run)
     runs = PairedRuns(heard, None if baseline is None else _heard(baseline), changed_evaluators)
+    planned = (
+        None if run.stopping is None else run.stopping.planned
+    )  # cases that the rule's bets were made for
     limits = Limits(
-        policy, runs, anytime=looked_often, planned=_plan(run), read_run=read_run, task_timeout=task_timeout
+        policy, runs, anytime=looked_often, planned=planned, read_run=read_run, task_timeout=task_timeout
     )
     parts = [*facts_of(heard, policy), *facts_of_baseline(baseline, policy), *limits.parts()]
-    claims = [part for part in parts if isinstance(part, Claim)]
     counted = None if looked_often or run.stopping is not None else look
-    confidence, later = _confidences(policy, counted) if share == 1 else (_shared(policy, share),) * 2
-    corrects = policy.correction == "holm"
-    judged = iter(judge_claims(claims, confidence=confidence, correct=corrects, next_confidence=later))
-    findings = tuple(left_open((next(judged) if isinstance(part, Claim) else part for part in parts), heard))
+    confidence, later = _confidences(policy, share, counted)
+    findings = _findings(parts, policy, confidence, later, heard)
     return Verdict(
         outcome=outcome_of(findings),
         findings=findings,
@@ -116,6 +115,16 @@ def judge_run(
             *limits.notes,
         ),
     )
+
+
+def _findings(
+    parts: Sequence[Finding | Claim], policy: Policy, confidence: float, later: float, run: Report
+) -> tuple[Finding, ...]:
+    """The parts in their order, with their claims judged together."""
+    claims = [part for part in parts if isinstance(part, Claim)]
+    corrects = policy.correction == "holm"
+    judged = iter(judge_claims(claims, confidence=confidence, correct=corrects, next_confidence=later))
+    return tuple(left_open((next(judged) if isinstance(part, Claim) else part for part in parts), run))
 
 
 def _about(
@@ -158,18 +167,10 @@ def _looks_of(run: Report, baseline: Report | None) -> tuple[bool, float]:
     return True, share
 
 
-def _plan(run: Report) -> int | None:
-    """The cases that the bets of a rule that could end the run were made for."""
-    return None if run.stopping is None else run.stopping.planned
-
-
-def _shared(policy: Policy, share: float) -> float:
-    """The confidence that a part of the doubt leaves."""
-    return 1 - share * (1 - policy.confidence)
-
-
-def _confidences(policy: Policy, look: int | None) -> tuple[float, float]:
-    """Of this look and of a further one."""
+def _confidences(policy: Policy, share: float, look: int | None) -> tuple[float, float]:
+    """Of this look, which has a share of the doubt, and of a further one."""
+    if share < 1:
+        return (1 - share * (1 - policy.confidence),) * 2
     if look is None:
         return policy.confidence, policy.confidence
     return confidence_at(policy.confidence, look), confidence_at(policy.confidence, look + 1)

@@ -13,6 +13,7 @@ from calipers.stats.distributions import student_t_quantile
 from calipers.stats.number_text import first_few, plural
 
 from .claims import Claim
+from .facts import undecided
 from .human_labels import ReadRun, read_labels
 from .policy import Policy, Rules
 from .verdict import Finding, Unit, limit_words
@@ -175,8 +176,7 @@ def _agreed(
         said = f"the agreement was measured with another judge ({stale})"
         empty = said, "label cases that this judge has judged"
     if empty is not None:
-        said, advice = empty
-        return Finding(subject=name, rule=rule, outcome="INCONCLUSIVE", said=said, advice=advice)
+        return undecided(name, rule, *empty)
     return Claim(subject=name, rule=rule, measure=ratings, limit=limit, unit=unit, noun="label")
 
 

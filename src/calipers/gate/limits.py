@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from calipers.comparison.case_pairs import RunCase
-from calipers.comparison.columns import ColumnKey, Columns, durations, metric, without_metric
+from calipers.comparison.columns import PASS_RATE, ColumnKey, Columns, durations, metric, without_metric
 from calipers.comparison.evaluator_changes import ChangedEvaluator
 from calipers.errors import InvalidOptionError
 from calipers.stats import stakes_for
@@ -17,7 +17,7 @@ from calipers.stats.sequential import Stakes
 
 from .claims import Claim
 from .corrected_mean import corrected_parts
-from .facts import absent, enough, few
+from .facts import absent, enough, few, undecided
 from .human_agreement import agreement_parts
 from .human_labels import ReadRun
 from .measure import Level, MeanDifference, TotalGrowth, attempts_apart, is_inside
@@ -40,7 +40,6 @@ from .paired_runs import (
 from .policy import RATE, Growth, Policy, Rules
 from .verdict import Finding, Unit, limit_words, loss
 
-PASS_RATE = "pass rate"  # noqa: S105 - no password
 TASK_TIME = "task time"
 
 _NAMED_TAGS = 10
@@ -156,7 +155,7 @@ class Limits:
         several = columns_of(run, name)
         if len(several) > 1:
             names = " and ".join(repr(f"{each} ({kind})") for each, kind in several)
-            yield _open(
+            yield undecided(
                 name,
                 "one kind of result",
                 f"{name!r} gives results of several kinds, {names}: each alone leaves cases out",
@@ -195,7 +194,7 @@ class Limits:
             wild = self._outside(rules, ours.values(0.0), theirs.values(0.0))
             if wild is not None and rules.bounds is not None:
                 rule = f"every score from {rules.bounds[0]:g} to {rules.bounds[1]:g}"
-                yield _open(name, rule, wild, "correct the bounds in the policy, or the evaluator")
+                yield undecided(name, rule, wild, "correct the bounds in the policy, or the evaluator")
                 return
             if wild is None:
                 rules.check_inside(rules.range, only_vacuous=True, of=f"evaluators, {name!r}: ")
@@ -317,7 +316,7 @@ class Limits:
             else "better than the baseline"
         )
         if self.runs.baseline is None:
-            yield _open(title, rule, "there is no baseline to compare with", "name one with --baseline")
+            yield undecided(title, rule, "there is no baseline to compare with", "name one with --baseline")
             return
         if subject.differs is not None:
             way = (
@@ -325,7 +324,7 @@ class Limits:
                 if self.runs.evaluators.is_brought(name)
                 else "judge the baseline again with the evaluators of this run: `calipers score BASELINE --evaluators ... --replace`"
             )
-            yield _open(title, rule, f"the baseline {subject.differs}", way)
+            yield undecided(title, rule, f"the baseline {subject.differs}", way)
             return
         self._left_out.update(dict.fromkeys(self.runs.evaluators.changed(name)))
         above = rules.better == "higher"
@@ -333,7 +332,7 @@ class Limits:
         pairs = self.runs.alike(name)
         both = self.runs.both(ours.values(worst), theirs.values(worst), pairs)
         if not both.run:
-            yield _open(title, rule, "no case was judged in both runs", "run both on the same cases")
+            yield undecided(title, rule, "no case was judged in both runs", "run both on the same cases")
             return
         if len(both.run) < self._least(rules):
             yield enough(title, len(both.run), self._least(rules), kind=" judged in both runs")
@@ -417,7 +416,7 @@ class Limits:
             *(["max_task_failures"] if task and open_tasks else []),
             *(["max_errors"] if evaluator and open_errors else []),
         ]
-        yield _open(
+        yield undecided(
             subject,
             f"a {what} of every attempt",
             f"{task + evaluator:,} of {plural(self.runs.attempts, 'attempt')} have no {what}, and the others may be the easy ones",
@@ -434,7 +433,7 @@ class Limits:
         """That cases lost the result that they have in the baseline: skipping what is hard must not leave what is easy."""
         names = newly_missing(self.runs.alike(subject.name), subject.theirs, subject.ours)
         if names:
-            yield _open(
+            yield undecided(
                 subject.title,
                 "a result wherever the baseline has one",
                 f"{plural(len(names), 'case')} with a result in the baseline lack one in this run, though nothing failed: "
@@ -446,7 +445,7 @@ class Limits:
         """That the baseline lost more than the policy allows a run to lose: beside it, anything looks good."""
         beyond = gone.beyond(self.policy, rules)
         if beyond:
-            yield _open(
+            yield undecided(
                 subject,
                 "a baseline that is sound",
                 f"the baseline lost {gone.total:,} of its {plural(gone.attempts, 'attempt')} at these cases to failed tasks or "
@@ -478,12 +477,12 @@ class Limits:
     def _growth(self, subject: str, growth: Growth, values: Values, unit: Unit) -> Iterator[Part]:
         if self.anytime:
             said = "the run was looked at many times, and what has no bounds has no interval that allows it"
-            yield _open(subject, "limits", said, "gate a run by it that was not stopped early")
+            yield undecided(subject, "limits", said, "gate a run by it that was not stopped early")
             return
         most, wild = self._most(subject, growth, values)
         if wild is not None:
             rule = f"no value above {limit_words(growth.max_possible or 0.0, unit)}"
-            yield _open(subject, rule, wild, "correct max_possible in the policy")
+            yield undecided(subject, rule, wild, "correct max_possible in the policy")
             return
         if most is None:
             self.notes.append(
@@ -502,7 +501,7 @@ class Limits:
             if not both.run:
                 none = self.runs.baseline is None
                 said = "there is no baseline to compare with" if none else "no case has it in both runs"
-                yield _open(subject, rule, said, "run both on the same cases")
+                yield undecided(subject, rule, said, "run both on the same cases")
             else:
                 yield from self._broken_baseline(subject, losses_of_tasks(self._paired), None)
                 both = self._pairs(both)
@@ -532,7 +531,7 @@ class Limits:
             finished = sum(len(case.attempts) for case in cases) - losses_of_tasks(cases).total
             missing = without_metric(cases, name)
             if missing > (growth.max_missing or 0.0) * finished:
-                yield _open(
+                yield undecided(
                     name,
                     "a number of every attempt",
                     f"{missing:,} of {plural(finished, 'attempt')} {where} that finished did not record it, and the others may be "
@@ -540,10 +539,6 @@ class Limits:
                     "record it in every attempt; or say in the policy that those had none of it, missing_is_zero, or what share may "
                     "be left out, max_missing",
                 )
-
-
-def _open(subject: str, rule: str, said: str, advice: str) -> Finding:
-    return Finding(subject=subject, rule=rule, outcome="INCONCLUSIVE", said=said, advice=advice)
 
 
 def _worst(*, above: bool) -> float:

@@ -27,7 +27,7 @@ import msgspec
 
 from calipers.comparison.case_pairs import RunCase, cases_of, check_report, pair_cases
 from calipers.comparison.change import clusters_of
-from calipers.comparison.columns import ColumnKey, Columns, passes
+from calipers.comparison.columns import PASS_RATE, ColumnKey, Columns, passes
 from calipers.data.argument_checks import check_number, check_share
 from calipers.errors import InvalidOptionError
 from calipers.gate.looks import confidence_at
@@ -44,7 +44,6 @@ from calipers.stats import (
 from calipers.stats.clusters import clustered_variance
 from calipers.stats.power import ComparisonDesign, GateDesign, RateDesign
 
-PASS_RATE = "pass rate"  # noqa: S105 - no password
 REPEATS = (1, 2, 3, 5, 10)
 """Attempts at each case for which a plan is made, unless others are asked for."""
 _USUAL_CORRELATION = 0.5

@@ -21,6 +21,10 @@ Unit: TypeAlias = Literal["rate", "number", "seconds", "growth"]
 """How the numbers of a finding are to be read: shares, plain numbers, seconds, or a growth of 0.1 for 10 %."""
 
 
+_SCALES: dict[Unit, int] = {"rate": 100, "growth": 100, "seconds": 1, "number": 1}
+_SYMBOLS: dict[Unit, str] = {"rate": " %", "growth": " %", "seconds": " s", "number": ""}
+
+
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
     """One rule, and what the run says to it."""
 
@@ -109,15 +113,7 @@ def outcome_of(findings: Iterable[Finding]) -> Outcome:
 
 def quantity(value: float, unit: Unit) -> str:
     """A level: `92.5 %`, `0.81`, `1.24 s`."""
-    match unit:
-        case "rate":
-            return f"{_short(100 * value)} %"
-        case "growth":
-            return f"{_short(100 * value, sign=True)} %"
-        case "seconds":
-            return f"{_short(value)} s"
-        case "number":
-            return _short(value)
+    return _short(_SCALES[unit] * value, sign=unit == "growth") + _SYMBOLS[unit]
 
 
 def change(value: float, unit: Unit) -> str:
@@ -132,25 +128,17 @@ def loss(margin: float, unit: Unit) -> str:
 
 def interval_words(interval: Interval, unit: Unit, *, signed: bool = False) -> str:
     """`95 % interval 81.2 to 90.4 %`."""
-    scale = 100 if unit in {"rate", "growth"} else 1
-    low, high = (
-        _short(scale * end, sign=signed or unit == "growth") for end in (interval.low, interval.high)
-    )
-    tail = "" if unit == "number" else " s" if unit == "seconds" else " points" if signed else " %"
+    ends = (interval.low, interval.high)
+    low, high = (_short(_SCALES[unit] * end, sign=signed or unit == "growth") for end in ends)
+    symbol = " points" if signed and _SCALES[unit] == 100 else _SYMBOLS[unit]
     doubt = 100 * (1 - interval.confidence)
     confidence = 100 - round(doubt, 2 if doubt >= 0.1 else 10)
-    return f"{_plain(confidence)} % interval {low} to {high}{tail}"
+    return f"{_plain(confidence)} % interval {low} to {high}{symbol}"
 
 
 def limit_words(value: float, unit: Unit) -> str:
     """A limit, as short as the policy writes it."""
-    match unit:
-        case "rate" | "growth":
-            return f"{_plain(100 * value)} %"
-        case "seconds":
-            return f"{_plain(value)} s"
-        case "number":
-            return _plain(value)
+    return _plain(_SCALES[unit] * value) + _SYMBOLS[unit]
 
 
 def about(count: int) -> str:
