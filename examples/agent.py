@@ -1,8 +1,8 @@
 """An agent that calls tools, recorded while it works, and judged by six evaluators.
 
 It serves a help desk: it looks orders up, pays money back and writes letters. Its language model is a few rules, so it
-needs no key and no network and answers the same every time. It is imperfect on purpose. What makes it a measured
-agent: the marks on its tools, the record of its requests to the model, and the adapter in the last lines.
+needs no key and no network and answers the same every time. It is imperfect on purpose. Three things make it a measured
+agent: the decorators on its tools, the record of its model calls, and the adapter in the last lines.
 
     python examples/agent.py
 """

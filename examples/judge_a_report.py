@@ -31,7 +31,7 @@ def sure(output: dict) -> float:
 
 
 def hardest(report: Report) -> TableResult:
-    """A report evaluator of one's own: a function that asks for the report."""
+    """A report evaluator of your own: a function of the report."""
     missed = [case for case in report.cases if not case.passed]
     surest = sorted(missed, key=lambda case: -case.scores["sure"].value)[:3]
     rows = [[case.name, case.expected_output, case.output["label"]] for case in surest]

@@ -1,4 +1,4 @@
-"""Tests of an evaluator of one's own, without a run and without mocks.
+"""Tests of your own evaluator, without a run and without mocks.
 
 python -m pytest examples/test_my_evaluator.py
 """

@@ -51,11 +51,11 @@ class BaseEvaluator(ABC):
     async def _evaluate(self, test_case: TestCase, trace: Trace) -> EvalResult:
         """The verdict on a trace. An ordinary function will do, too."""
 
-    async def _captured(self, judge: Callable[[], Any]) -> EvalResult:
+    async def _captured(self, evaluate: Callable[[], Any]) -> EvalResult:
         """What a function says, checked and timed; if it crashes, the verdict ERROR."""
         start = perf_counter()
         try:
-            found = judge()
+            found = evaluate()
             result = _checked(await found if inspect.isawaitable(found) else found)
         except (Exception, SystemExit) as error:
             result = failed(

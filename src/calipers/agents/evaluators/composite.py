@@ -70,7 +70,7 @@ def context_of(case: TestCase, trace: Trace) -> EvaluatorContext[Any, Any, Any]:
     )
 
 
-async def judge(
+async def evaluate_part(
     part: Evaluator[Any, Any, Any], ctx: EvaluatorContext[Any, Any, Any], scale: Scale
 ) -> EvalResult:
     """The result of a part: a verdict with its score, SKIP where it does not apply, ERROR where it does not finish."""
@@ -182,13 +182,13 @@ class CompositeEvaluator(BaseEvaluator):
             ctx: the attempt, as a `Dataset` passes it; default: made of the case and the trace.
         """
         if ctx is not None:
-            return await self._captured(lambda: self._judge(ctx))
+            return await self._captured(lambda: self._evaluate_context(ctx))
         if trace is None:
             raise InvalidOptionError(f"{self.name!r} needs a trace to judge: pass evaluate(test_case, trace)")
         return await super().evaluate(test_case, trace)
 
     async def _evaluate(self, test_case: TestCase, trace: Trace) -> EvalResult:
-        return await self._judge(context_of(test_case, trace))
+        return await self._evaluate_context(context_of(test_case, trace))
 
     @cached_property
     def _parts(self) -> list[tuple[Evaluator[Any, Any, Any], Any]]:
@@ -202,7 +202,7 @@ class CompositeEvaluator(BaseEvaluator):
     def _scale(self) -> Scale:
         return Scale(self.pass_threshold, self.partial_threshold)
 
-    async def _judge(self, ctx: EvaluatorContext[Any, Any, Any]) -> EvalResult:
+    async def _evaluate_context(self, ctx: EvaluatorContext[Any, Any, Any]) -> EvalResult:
         results = await self._run(ctx)
         rows = [
             {
@@ -229,10 +229,10 @@ class CompositeEvaluator(BaseEvaluator):
         """The results of the parts, in order, up to the one that decides."""
         scale, results = self._scale, list[EvalResult]()
         together = self._parts if self.concurrent else []
-        running = [asyncio.ensure_future(judge(part, ctx, scale)) for part, _ in together]
+        running = [asyncio.ensure_future(evaluate_part(part, ctx, scale)) for part, _ in together]
         try:
             for number, (part, _) in enumerate(self._parts, 1):
-                results.append(await (running[number - 1] if running else judge(part, ctx, scale)))
+                results.append(await (running[number - 1] if running else evaluate_part(part, ctx, scale)))
                 if self.stop_early and number < len(self._parts) and self._decided(results):
                     break
         finally:

@@ -27,7 +27,7 @@ from calipers.data.trace import Trace
 from calipers.errors import CalipersError, InvalidOptionError
 from calipers.stats import Estimate, Interval, Moments, quantiles, rate_from_counts, t_interval, wilson
 
-from .composite import context_of, judge
+from .composite import context_of, evaluate_part
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,7 +140,7 @@ class StatisticalEvaluator(BaseEvaluator):
         for trace in given:
             if not isinstance(trace, Trace):
                 raise InvalidOptionError(f"{self.name!r} judges Trace objects, got {trace!r:.200}")
-        results = [await judge(self._part, context_of(case, trace), self._scale) for trace in given]
+        results = [await evaluate_part(self._part, context_of(case, trace), self._scale) for trace in given]
         return summarize(self.name, results, confidence=self.confidence)
 
     def summary_to_eval_result(self, summary: StatisticalSummary) -> EvalResult:
@@ -162,7 +162,7 @@ class StatisticalEvaluator(BaseEvaluator):
         return self._scale.result(self.name, summary.mean, reason, **_metadata(summary))
 
     async def _evaluate(self, test_case: TestCase, trace: Trace) -> EvalResult:
-        result = await judge(self._part, context_of(test_case, trace), self._scale)
+        result = await evaluate_part(self._part, context_of(test_case, trace), self._scale)
         return replace(result, evaluator_name=self.name)
 
     @cached_property
