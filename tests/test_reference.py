@@ -4,7 +4,9 @@ import ast
 import re
 from functools import cache
 from importlib import import_module
+from itertools import chain
 from pathlib import Path
+from pydoc import locate
 
 import pytest
 
@@ -133,14 +135,49 @@ def test_the_tables_of_built_in_evaluators_are_whole(heading, of_reports):
     assert expected
 
 
-def test_the_floors_are_told_as_they_are():
+def floors() -> dict[str, tuple[str, ...]]:
+    """What `tests/test_architecture.py` says of the floors."""
     tests = ast.parse((ROOT / "tests" / "test_architecture.py").read_text(encoding="utf-8"))
-    floors = next(
+    return next(
         ast.literal_eval(node.value)
         for node in tests.body
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "FLOORS"
     )
+
+
+def test_the_floors_are_told_as_they_are():
     text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     table = text.split("| floor | packages |", 1)[1].split("\n\n", 1)[0].splitlines()[2:]
     told = {line.split("|")[1].strip(): re.findall(r"`(\w+)`", line) for line in table}
-    assert told == {floor: list(packages) for floor, packages in floors.items()}
+    assert told == {floor: list(packages) for floor, packages in floors().items()}
+
+
+def test_the_picture_of_the_floors_shows_every_package():
+    drawn = (ROOT / "docs" / "floors.svg").read_text(encoding="utf-8")
+    shown = re.findall(r">([a-z_]+)</text>", drawn)
+    packages = [name for name in chain(*floors().values()) if name not in {"errors", "__main__"}]
+    assert shown == packages
+
+
+def test_the_modules_that_the_architecture_names_are_there():
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    packages = set(chain(*floors().values()))
+    named = {name for name in re.findall(r"`(\w+(?:\.\w+)+)`", text) if name.partition(".")[0] in packages}
+    assert len(named) > 30
+    for name in named:
+        assert locate(f"calipers.{name}") is not None, (
+            f"docs/architecture.md names {name}, which is not there"
+        )
+
+
+def test_the_usual_changes_name_files_that_are_there():
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    table = text.split("| you add |", 1)[1].split("\n\n", 1)[0].splitlines()[2:]
+    assert len(table) == 12
+    for row in table:
+        paths = re.findall(r"`([\w/.-]+/[\w.-]+)`", row)
+        assert paths, row
+        for path in paths:
+            home = ROOT if path.startswith(("docs/", "tests/")) else ROOT / "src" / "calipers"
+            there = (home / path).parent if "NAME" in path else home / path
+            assert there.exists(), f"CONTRIBUTING.md names {path}, which is not there"
