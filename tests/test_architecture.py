@@ -95,6 +95,68 @@ LONGEST_FUNCTION = 70
 MOST_LOADED = 190
 """Modules that `calipers run` loads for a small dataset in YAML: what only some runs need loads late."""
 
+ONE_MEANING = {
+    "analyses": "what report evaluators found, drawn",
+    "case": "a case; and its page in a comparison",
+    "context": "an attempt as evaluators see it; and one made for a test",
+    "csv_file": "a CSV file that is read, and one that is written",
+    "demo": "a thing under test that needs no account",
+    "files": "which files a view can be written to",
+    "gemini": "Google's models",
+    "html": "a view as a page",
+    "markdown": "a view as Markdown",
+    "openai": "OpenAI's models, and those that speak like them",
+    "plan": "how many cases it takes, and how that is shown",
+    "plots": "small pictures of intervals",
+    "redaction": "secrets that are taken out",
+    "result": "what an evaluator says",
+    "reuse": "what an earlier run knows",
+    "statement": "what a report, a comparison or a verdict says, as data, and how a page draws it",
+    "store": "where runs are kept, and the one that a command names",
+    "terminal": "a view as text",
+}
+"""Names of several modules, and the one thing that each of them means. A command and its action share a name, too."""
+
+SENTENCES = {
+    "message",
+    "reason",
+    "note",
+    "problem",
+    "sentence",
+    "why",
+    "incomplete",
+    "said",
+    "advice",
+    "hint",
+    "words",
+}
+ERRORS = {"error", "exception", "failure", "cause"}
+LOOKING = {
+    "startswith",
+    "endswith",
+    "find",
+    "index",
+    "partition",
+    "rpartition",
+    "split",
+    "removeprefix",
+    "removesuffix",
+}
+"""What stands for a sentence or an error in the source, and the methods that look into one."""
+
+NOT_OUR_PROSE = {
+    "calipers.cli.app": "click tells one error from another only by its message",
+    "calipers.cli.completers": "click calls the word that is being typed `incomplete`",
+    "calipers.comparison.columns": "why an attempt counts as lost is one of a closed set",
+    "calipers.comparison.conclusion": "a comparison gives one advice of a closed set",
+    "calipers.files.yaml_file": "PyYAML tells one error from another only by its message",
+    "calipers.models.openai": "a message is data there: the wire format has that word",
+    "calipers.run.dataset": "words are the names of keyword arguments",
+    "calipers.stores.postgresql": "a server that refuses a connection says why only in its message",
+    "calipers.views.comparison.statement": "a comparison gives one advice of a closed set",
+}
+"""Modules that look into what others wrote, or into what only has the name of a sentence."""
+
 
 class Import(NamedTuple):
     """One module of the package imports another."""
@@ -269,6 +331,85 @@ class A:
     assert inside == [Import("calipers.spans", "calipers.spans.tree", "top")]
     above = list(imports_of("calipers.spans.tree", ast.parse("from ..errors import CalipersError")))
     assert above == [Import("calipers.spans.tree", "calipers.errors", "top")]
+
+
+# ---------------------------------------------------------------------- names
+
+
+def test_a_name_that_occurs_twice_means_the_same():
+    places: dict[str, list[str]] = {}
+    for name, path in SOURCES.items():
+        if path.name != "__init__.py":
+            places.setdefault(path.stem, []).append(name)
+    halves = {f"calipers.cli.{half}" for half in ("commands", "actions")}
+    twice = {
+        stem: modules
+        for stem, modules in places.items()
+        if len([name for name in modules if name.rpartition(".")[0] not in halves]) > 1
+    }
+    assert sorted(twice) == sorted(ONE_MEANING), f"one name for one thing: {twice}"
+
+
+# ---------------------------------------------------------------------- decisions
+
+
+def decisions_on_prose(tree: ast.AST) -> list[str]:
+    """Every place that looks into a sentence: a message, a reason, a note, or the text of an error."""
+
+    def is_prose(node: ast.AST) -> bool:
+        match node:
+            case ast.Call(func=ast.Name(id="str" | "repr"), args=[ast.Name(id=name)]):
+                return name in ERRORS
+            case ast.Call(func=ast.Attribute(attr="lower" | "casefold" | "strip", value=value)):
+                return is_prose(value)
+            case ast.Attribute(attr=name) | ast.Name(id=name):
+                return name in SENTENCES
+        return False
+
+    def decides(node: ast.AST) -> bool:
+        match node:
+            case ast.Call(
+                func=ast.Attribute(attr=method, value=value), args=[ast.Constant(value=str(found)), *_]
+            ):
+                return method in LOOKING and found != "\n" and is_prose(value)
+            case ast.Compare(
+                left=ast.Constant(value=str()), ops=[ast.In() | ast.NotIn()], comparators=[value]
+            ):
+                return is_prose(value)
+            case ast.Compare(
+                left=value, ops=[ast.Eq() | ast.NotEq()], comparators=[ast.Constant(value=str())]
+            ):
+                return is_prose(value)
+        return False
+
+    return [ast.unparse(node) for node in ast.walk(tree) if decides(node)]
+
+
+def test_no_code_looks_into_a_sentence_to_decide():
+    found = {
+        name: decisions
+        for name, tree in trees().items()
+        if not name.startswith("calipers.testing.")  # its servers read what clients send
+        and (decisions := decisions_on_prose(tree))
+    }
+    assert sorted(found) == sorted(NOT_OUR_PROSE), f"decide by data, and make the sentence in a view: {found}"
+
+
+def test_the_finder_of_decisions_on_prose_finds_them():
+    source = """
+if report.reason.startswith("interrupted"): ...
+if "time-out" in str(error).lower(): ...
+if note == "no cases": ...
+first = message.partition("; ")[0]
+shown = str(error).partition("\\n")[0]
+if name.startswith("a") or kind == "interrupted" or path in message: ...
+"""
+    assert sorted(decisions_on_prose(ast.parse(source))) == [
+        "'time-out' in str(error).lower()",
+        "message.partition('; ')",
+        "note == 'no cases'",
+        "report.reason.startswith('interrupted')",
+    ]
 
 
 # ---------------------------------------------------------------------- size and shape
