@@ -260,7 +260,7 @@ def test_files_come_first_and_the_store_can_be_asked_for(calipers, stored, write
 
 
 def test_a_long_run_is_read_as_far_as_it_did_not_pass(stored, kept):
-    from calipers.cli.store import MOST_IN_MEMORY, report_of
+    from calipers.cli.stored_runs import MOST_IN_MEMORY, report_of
 
     info = kept.run("latest")
     assert len(report_of(kept, info, whole=False).cases) == 2

@@ -11,7 +11,7 @@ from calipers.data.result import EvaluationResult, EvaluatorSpec
 from calipers.report.report import Report
 from calipers.rollouts import Environment, Graph, LeakModerator, Node, RolloutTask, SimulatedUser
 from calipers.views.attempts import attempt_in_full
-from calipers.views.comparison.case import Sided, case_rows
+from calipers.views.comparison.side_by_side import Sided, case_rows
 from calipers.views.github import report_annotations
 from calipers.views.html.records import embedded_records
 from calipers.views.junit import report_junit

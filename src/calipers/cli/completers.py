@@ -66,7 +66,7 @@ def complete_evaluator(ctx: click.Context, param: click.Parameter, incomplete: s
 def complete_run(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """The newest runs of the store that the command line names so far, each with what it is a run of."""
     del param
-    from calipers.cli.store import run_ids
+    from calipers.cli.stored_runs import run_ids
 
     found = run_ids(ctx.params.get("store"), incomplete)
     return [CompletionItem(name, help=about) for name, about in found.items()]
@@ -80,7 +80,7 @@ def complete_run_or_file(ctx: click.Context, param: click.Parameter, incomplete:
 def complete_case(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """The cases of the run that the command line names."""
     del param
-    from calipers.cli.store import names_in
+    from calipers.cli.stored_runs import names_in
 
     return [CompletionItem(name) for name in names_in(ctx.params, "case", incomplete)]
 
@@ -90,6 +90,6 @@ def complete_stored_evaluator(
 ) -> list[CompletionItem]:
     """The evaluators of the run that the command line names."""
     del param
-    from calipers.cli.store import names_in
+    from calipers.cli.stored_runs import names_in
 
     return [CompletionItem(name) for name in names_in(ctx.params, "evaluator", incomplete)]

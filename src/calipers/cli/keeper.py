@@ -12,7 +12,7 @@ import click
 from calipers.cli.exits import USAGE
 from calipers.cli.message import CommandError
 from calipers.cli.selection import Selection
-from calipers.cli.store import find_run, open_or_make, shown_store, store_file
+from calipers.cli.stored_runs import find_run, open_or_make, shown_store, store_file
 from calipers.data.jsonable import plain
 from calipers.data.reuse import Reuse
 from calipers.errors import InvalidOptionError, StoreError

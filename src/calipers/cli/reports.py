@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from calipers.cli.exits import USAGE
 from calipers.cli.message import CommandError, no_file
-from calipers.cli.store import find_run, open_kept, report_of
+from calipers.cli.stored_runs import find_run, open_kept, report_of
 from calipers.comparison.evaluator_changes import EvaluatorChanges, KnownEvaluators
 from calipers.errors import InvalidOptionError, ReportFormatError
 from calipers.report.report import Report

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from calipers.gate.verdict import Finding, Verdict
 from calipers.stats import Interval
-from calipers.views.comparison.plots import text_plot
+from calipers.views.comparison.span_plot import text_plot
 from calipers.views.gate.files import verdict_json, write_verdict
 from calipers.views.gate.html import verdict_html
 from calipers.views.gate.markdown import verdict_markdown

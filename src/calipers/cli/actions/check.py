@@ -15,7 +15,7 @@ from calipers.cli.actions.plugins import chosen_plugins
 from calipers.cli.dataset_files import DatasetFiles, is_voice_file
 from calipers.cli.exits import FAILED, PASSED, first_of
 from calipers.cli.message import CommandError, describe, no_file, note, shown, trace
-from calipers.cli.store import note_settings
+from calipers.cli.stored_runs import note_settings
 from calipers.data.jsonable import plain
 from calipers.errors import CalipersError
 from calipers.files import Problem

@@ -9,8 +9,8 @@ from calipers.cli.reports import NamedReport, check_targets, named_reports
 from calipers.comparison.case_pairs import PairBy, find_case
 from calipers.comparison.comparison import Correction, compare_many
 from calipers.errors import InvalidOptionError
-from calipers.views.comparison.case import Sided, print_case
 from calipers.views.comparison.files import comparison_target, write_comparisons
+from calipers.views.comparison.side_by_side import Sided, print_case
 from calipers.views.comparison.terminal import print_comparisons
 from calipers.views.run_table import distinct_names
 

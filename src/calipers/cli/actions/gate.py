@@ -12,7 +12,7 @@ from calipers.cli.exits import FAILED, INCONCLUSIVE, PASSED, WORSE
 from calipers.cli.message import CommandError, near_path, no_file, note, problem_lines
 from calipers.cli.output import printing
 from calipers.cli.reports import NamedReport, check_targets, known_changes, named_reports
-from calipers.cli.store import open_kept
+from calipers.cli.stored_runs import open_kept
 from calipers.comparison.evaluator_changes import KnownEvaluators
 from calipers.errors import DatasetFileError, InvalidOptionError, StoreError
 from calipers.files.policy_file import load_policy

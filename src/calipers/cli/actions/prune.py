@@ -9,7 +9,7 @@ import click
 
 from calipers.cli.exits import PASSED
 from calipers.cli.message import note, shown
-from calipers.cli.store import find_run, open_kept, shown_store, state, store_file
+from calipers.cli.stored_runs import find_run, open_kept, shown_store, state, store_file
 from calipers.errors import InvalidOptionError
 from calipers.stats.number_text import plural
 from calipers.stores.run_info import RunInfo

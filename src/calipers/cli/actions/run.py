@@ -40,7 +40,7 @@ from calipers.cli.output import (
     show_report,
 )
 from calipers.cli.selection import Selection
-from calipers.cli.store import subject
+from calipers.cli.stored_runs import subject
 from calipers.cli.target import Evaluation, Finder, load_task
 from calipers.data.retry import Retry
 from calipers.errors import CalipersError, InvalidOptionError, StoreError

@@ -12,7 +12,7 @@ from rich.console import Console
 from calipers.cli.exits import PASSED
 from calipers.cli.message import note
 from calipers.cli.output import printing
-from calipers.cli.store import note_settings, open_kept, shown_store, state
+from calipers.cli.stored_runs import note_settings, open_kept, shown_store, state
 from calipers.data.jsonable import plain
 from calipers.errors import StoreError, StoreUnavailableError
 from calipers.report.summary import Totals

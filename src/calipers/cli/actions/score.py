@@ -20,7 +20,7 @@ from calipers.cli.evaluation_outcome import Complaint, Outcome
 from calipers.cli.exits import ERRORED, FROM_OUTSIDE, USAGE
 from calipers.cli.keeper import Keeper
 from calipers.cli.message import CommandError, no_file
-from calipers.cli.store import MOST_IN_MEMORY, find_run, open_kept
+from calipers.cli.stored_runs import MOST_IN_MEMORY, find_run, open_kept
 from calipers.cli.target import Evaluation
 from calipers.data.evaluator_styles import as_evaluator
 from calipers.errors import CalipersError, InvalidOptionError

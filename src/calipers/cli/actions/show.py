@@ -17,7 +17,7 @@ from calipers.cli.exits import PASSED, USAGE
 from calipers.cli.message import CommandError, no_file, note
 from calipers.cli.output import IncludeCases, clean_stdout, show_report
 from calipers.cli.reports import is_file, read_file
-from calipers.cli.store import (
+from calipers.cli.stored_runs import (
     DEFAULT,
     VARIABLE,
     check_case,

@@ -48,7 +48,7 @@ def command(*, run: str, to: Sequence[str], table: str | None, store: str | None
     Exit codes: 0 written, 2 wrong usage, or no such run, 3 it could not be read or written.
     """
     from calipers.cli.reports import check_targets
-    from calipers.cli.store import find_run, open_kept
+    from calipers.cli.stored_runs import find_run, open_kept
     from calipers.exchange.run_export import check_table, export_run, parse_export
 
     targets = [parse_export(each) for each in to]

@@ -40,7 +40,7 @@ def command(*, files: Sequence[str], store: str | None, redact: Sequence[str]) -
     """
     from pathlib import Path
 
-    from calipers.cli.store import open_or_make
+    from calipers.cli.stored_runs import open_or_make
 
     for path in files:
         if not Path(path).is_file():
@@ -51,7 +51,7 @@ def command(*, files: Sequence[str], store: str | None, redact: Sequence[str]) -
 
 def _import(path: str, store: "Store") -> int:
     """Put the run of one file into the store, and say what came of it."""
-    from calipers.cli.store import shown_store
+    from calipers.cli.stored_runs import shown_store
     from calipers.exchange.run_import import import_run
     from calipers.stats.number_text import plural
 

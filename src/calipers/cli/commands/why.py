@@ -29,7 +29,7 @@ def command(*, run: str, case: str, evaluator: str, store: str | None) -> int:
 
     Exit codes: 0 said, 2 wrong usage, or no such store, run, case or evaluator, 3 the store could not be read.
     """
-    from calipers.cli.store import check_case, find_run, open_kept, unknown_in_run
+    from calipers.cli.stored_runs import check_case, find_run, open_kept, unknown_in_run
     from calipers.stores.explanation import whose_results
     from calipers.stores.explanation import why as reason
 

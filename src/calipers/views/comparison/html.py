@@ -11,7 +11,7 @@ from calipers.views.html.plots import drawing
 from calipers.views.text import fit
 
 from . import statement as say
-from .plots import Span, spans
+from .span_plot import Span, spans
 
 _TONES = {"better": "good", "worse": "bad", "unclear": "warn", "incomparable": "warn", "nothing": "warn"}
 """The class of an outcome that has a colour."""

@@ -13,7 +13,7 @@ from calipers.views.markdown import LIMIT, code, code_block
 from calipers.views.text import fit
 
 from . import statement as say
-from .plots import spans, text_plot
+from .span_plot import spans, text_plot
 
 _NAME, _NOTE, _GAVE = 80, 400, 120
 """Cells of a name, of a note, and of what an attempt gave."""

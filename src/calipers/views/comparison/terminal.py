@@ -16,7 +16,7 @@ from calipers.views.grid import Cell, Column, grid, headers_that_fit
 from calipers.views.page import Page, print_view, sections, view_text
 
 from . import statement as say
-from .plots import spans, text_plot
+from .span_plot import spans, text_plot
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType

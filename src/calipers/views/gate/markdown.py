@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from calipers.gate.verdict import Finding, Outcome, Verdict
-from calipers.views.comparison.plots import text_plot
+from calipers.views.comparison.span_plot import text_plot
 from calipers.views.markdown import LIMIT, code, code_block
 from calipers.views.text import fit
 

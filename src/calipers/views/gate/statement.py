@@ -9,7 +9,7 @@ from typing import Final
 
 from calipers.gate.verdict import Finding, Outcome, Verdict
 from calipers.stats.number_text import confidence_text, plural
-from calipers.views.comparison.plots import Span
+from calipers.views.comparison.span_plot import Span
 
 GLYPHS: Final[dict[Outcome, tuple[str, str]]] = {
     "PASS": ("✓", "+"),

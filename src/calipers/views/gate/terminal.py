@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from calipers.gate.verdict import Finding, Outcome, Verdict
-from calipers.views.comparison.plots import text_plot
+from calipers.views.comparison.span_plot import text_plot
 from calipers.views.page import Page, print_view, view_text
 
 from .statement import GLYPHS, MEETS, MISSES, WIDTH, facts_of, span_of

@@ -9,7 +9,7 @@ from calipers import Case, Dataset
 from calipers.comparison.case_pairs import find_case
 from calipers.errors import InvalidOptionError
 from calipers.evaluators import Contains, EqualsExpected
-from calipers.views.comparison.case import Sided, case_rows, print_case
+from calipers.views.comparison.side_by_side import Sided, case_rows, print_case
 
 
 def graded(output):

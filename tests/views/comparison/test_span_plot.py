@@ -1,6 +1,6 @@
 import pytest
 
-from calipers.views.comparison.plots import Span, spans, text_plot
+from calipers.views.comparison.span_plot import Span, spans, text_plot
 
 
 @pytest.mark.parametrize(
