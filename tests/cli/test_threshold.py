@@ -82,9 +82,9 @@ def test_thresholds_of_evaluators_that_a_report_does_not_have_are_told_apart():
     ]
     (message,) = unknown(thresholds, [report()])
     assert message == (
-        "--fail-under greded=0.6: no evaluator is called so; did you mean 'graded'? "
+        "--fail-under greded=0.6: there is no such evaluator; did you mean 'graded'? "
         "There are 'holds', 'graded', 'skips'."
     )
     assert unknown([Threshold("x", 1.0)], [report()]) == [
-        "--fail-under x=1: no evaluator is called so; there are 'holds', 'graded', 'skips'"
+        "--fail-under x=1: there is no such evaluator; there are 'holds', 'graded', 'skips'"
     ]

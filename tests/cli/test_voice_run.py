@@ -93,7 +93,7 @@ def voice(calipers, write):
         (WRONG, ["--tag", "trip"], 1, "Failed: 1 of 1 case did not pass"),
         (WRONG, ["--filter", "noth*"], 0, ""),
         (WRONG, ["--filter", "noone"], 4, "nothing ran: no case is called 'noone'"),
-        (WRONG, ["--fail-under", "Exact=0.5"], 2, "no evaluator is called so; there are 'ExactEvaluator'"),
+        (WRONG, ["--fail-under", "Exact=0.5"], 2, "there is no such evaluator; there are 'ExactEvaluator'"),
         (CRASH, [], 3, "Error: 1 of 2 tasks did not finish"),
         (CRASH, ["--allow-errors"], 1, "Failed: 1 of 2 cases did not pass"),
         (GOOD + "    evaluators: []\n", [], 4, "no evaluator gave a result: nothing was judged"),

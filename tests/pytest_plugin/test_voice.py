@@ -242,8 +242,8 @@ def test_it(calipers_voice_result):
             "needs a prompt, or prompts as a list, and not both",
         ),
         ('calipers_voice("a", "b", expect=[])', "takes one prompt, or a list of them"),
-        ('calipers_voice("a", prompt="b", expect=[])', "has what to say twice, as 'a' and in prompt="),
-        ('calipers_voice("a", prompts=["b"], expect=[])', "has what to say twice, as 'a' and in prompts="),
+        ('calipers_voice("a", prompt="b", expect=[])', "gives the prompt twice, as 'a' and in prompt="),
+        ('calipers_voice("a", prompts=["b"], expect=[])', "gives the prompt twice, as 'a' and in prompts="),
         (
             'calipers_voice("a", expect=[])\n@pytest.mark.calipers_voice("b", expect=[])',
             "stands 2 times at this test, and one result cannot be of all",
@@ -292,7 +292,7 @@ def test_without_the_result(): ...
 """)
     assert done.counts == {"error": 2}
     assert "mark the test with @pytest.mark.calipers_voice(prompt, expect=[...])" in done.out
-    assert "the calipers_voice marker comes to nothing: let the test take calipers_voice_result" in done.out
+    assert "the calipers_voice marker has no effect: let the test take calipers_voice_result" in done.out
 
 
 @pytest.mark.parametrize(

@@ -92,7 +92,7 @@ def unknown(thresholds: Sequence[Threshold], reports: Sequence[Report]) -> list[
             near = get_close_matches(evaluator, names, n=1)
             there = f"there are {', '.join(map(repr, names))}" if names else "there are no results"
             hint = f"did you mean {near[0]!r}? T{there[1:]}." if near else there
-            messages.append(f"--fail-under {evaluator}={minimum:g}: no evaluator is called so; {hint}")
+            messages.append(f"--fail-under {evaluator}={minimum:g}: there is no such evaluator; {hint}")
     return messages
 
 

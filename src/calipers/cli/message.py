@@ -188,5 +188,5 @@ def shown(message: str) -> str:
 
 def silence(stream: TextIO) -> None:
     """The reader has gone: whatever is still written goes nowhere, and Python's own last flush finds nothing wrong."""
-    with suppress(OSError, ValueError):  # it is no file, or closed
+    with suppress(OSError, ValueError):  # it is not a file, or is closed
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

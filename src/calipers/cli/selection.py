@@ -100,7 +100,7 @@ class Selection:
         return named and tagged
 
     def why_nothing(self) -> str:
-        """Why no case was chosen, with what may have been meant."""
+        """Why no case was chosen, with a suggestion."""
         if not self.names:
             return "there are no cases"
         parts: list[str] = []

@@ -270,7 +270,7 @@ class _Looks:
 
     @property
     def options(self) -> EvaluateOptions:
-        """Those of the next round, which draws anew."""
+        """Those of the next round, which has a seed of its own."""
         number = len(self._reports) + 1
         drawn = random.Random(f"round {number} {self._seed}").getrandbits(48)  # noqa: S311 - no secret
         return {**self._options, "seed": self._seed if number == 1 else drawn}

@@ -107,7 +107,7 @@ def _add_voice_options(group: Any) -> None:
     group.addoption(
         "--calipers-voice-no-cache",
         action="store_true",
-        help="say every prompt anew, and keep no sounds",
+        help="say every prompt again, and keep no sounds",
     )
     group.addoption(
         "--calipers-voice-clear-cache",
@@ -243,7 +243,7 @@ class VoiceHooks:
             item, "fixturenames", ()
         ):
             pytest.fail(
-                f"the calipers_voice marker comes to nothing: let the test take {_VOICE_RESULT}, and assert something of it",
+                f"the calipers_voice marker has no effect: let the test take {_VOICE_RESULT}, and assert something of it",
                 pytrace=False,
             )
 

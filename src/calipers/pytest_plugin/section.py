@@ -95,7 +95,7 @@ def _test(page: Page, report: Report, chosen: tuple[int, int] | None) -> "Iterat
 
 
 def _chosen(page: Page, says: Statement, chosen: tuple[int, int]) -> "Iterator[Text]":
-    """What came of cases that were chosen: counts and means of these, which are no estimate of all, and so have no interval."""
+    """What came of chosen cases: counts and means of these alone. They do not estimate the whole, so they have no interval."""
     counts = says.report.counts()
     yield page.line(
         (chosen_text(chosen), "bold yellow"),

@@ -232,7 +232,7 @@ class Session:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
-        """Note which test runs, and refuse one whose marker came to nothing: it would pass without any case."""
+        """Note which test runs, and refuse one whose marker made no cases: it would pass without any."""
         self.item = item
         self.unmeasured = None
         self.shift = 0.0

@@ -64,7 +64,7 @@ def read_mark(mark: pytest.Mark) -> Marked:
         )
     if mark.args and (twice := [name for name in ("prompt", "prompts") if name in given]):
         _refuse(
-            f"{_MARK} has what to say twice, as {mark.args[0]!r:.200} and in {twice[0]}=: one of them has to go"
+            f"{_MARK} gives the prompt twice, as {mark.args[0]!r:.200} and in {twice[0]}=: remove one of them"
         )
     if mark.args:
         given["prompt" if isinstance(mark.args[0], str) else "prompts"] = mark.args[0]

@@ -232,7 +232,7 @@ def line_plot(page: Page, analysis: LinePlot) -> "Iterator[Text]":
 
 
 def _share(value: float, low: float, high: float) -> float:
-    half = high / 2 - low / 2  # halves, for the difference of two finite floats may be infinite
+    half = high / 2 - low / 2  # halves, since the difference of two finite floats may be infinite
     return (value / 2 - low / 2) / half if half > 0 else 0.5
 
 

@@ -122,7 +122,7 @@ def mistakes(analysis: ConfusionMatrix) -> tuple[str, Rows]:
 
 
 def correction_rows(analysis: JudgeCorrection) -> list[tuple[str, str, str, str]]:
-    """What is said by whom, its value, its interval and what it rests on."""
+    """For each source: its value, its interval and what it rests on."""
     text = rate_text if analysis.is_rate else mean_text
     judged, labels = analysis.judged, plural(analysis.labels, "label")
     rows = [("judge", *text(judged.value, judged.interval), plural(judged.n_units, "case"))]

@@ -45,8 +45,8 @@ class JsonlWriter:
 
         Args:
             path: of the file; folders that are missing are made.
-            report: what is known when the run begins; its attempts are not looked at. It is what a reader has to go
-                by if the run never ends.
+            report: what is known when the run begins; its attempts are ignored. A reader has nothing
+                else if the run never ends.
         """
         self.path = path
         self.report = report

@@ -162,7 +162,7 @@ class Labels(NamedTuple):
 
 
 class Missing(NamedTuple):
-    """What stands in the place of a result."""
+    """What stands where a result would."""
 
     text: str
     lost: bool

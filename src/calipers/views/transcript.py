@@ -66,7 +66,7 @@ def transcript_of(record: Record) -> Transcript | None:
 
 
 def rollout_transcript(rollout: Any, results: Sequence[EvaluationResult] = ()) -> Transcript | None:
-    """The transcript of a rollout and what evaluators said of its turns; `None` if it is no rollout."""
+    """The transcript of a rollout and what evaluators said of its turns; `None` if it is not a rollout."""
     kind = type(rollout)  # an object may lie about its class, or raise when asked
     live = hasattr(kind, "plain_data") and hasattr(rollout, "children")
     if not live and not (kind is dict and "calipers_rollout" in rollout):

@@ -126,7 +126,7 @@ def _field_docs(kind: Kind) -> dict[str, str]:
     for each in reversed(kind.__mro__) if isinstance(kind, type) else ():
         try:
             body = ast.parse(textwrap.dedent(inspect.getsource(each))).body[0]
-        except (OSError, TypeError, SyntaxError):  # its source is not to be had
+        except (OSError, TypeError, SyntaxError):  # it has no source
             continue
         if not isinstance(body, ast.ClassDef):
             continue

@@ -115,7 +115,7 @@ def _named(name: str, store: str | None) -> Report:
 
 
 def _question(policy: Policy, runs: Sequence[NamedReport]) -> str | None:
-    """What further looks at the same agent have in common; `None` if a report file is among them, of which too little is known."""
+    """What identifies further looks at the same agent; `None` if a report file is among the runs, which tells too little."""
     infos = [run.info for run in runs]
     sides = [(info.dataset_name, info.name, info.task_version) for info in infos if info is not None]
     return question_of(policy, *sides) if len(sides) == len(infos) else None
@@ -141,7 +141,7 @@ def counted(kept: Store, question: str, run: str, attempts: int, judge: Callable
 
 
 def _evidence(run: RunInfo, policy: Policy) -> int:
-    """How much a look has to go by: the attempts of the run and the lines of its labels, since judging with more is another look."""
+    """The size of a look: the attempts of the run and the lines of its labels. Judging with more is another look."""
     files = {rules.agreement.labels for rules in policy.evaluators.values() if rules.agreement is not None}
     return run.attempts + sum(len(Path(each).read_bytes().splitlines()) for each in files if each is not None)
 
@@ -178,7 +178,7 @@ class Decider:
 
     @staticmethod
     def read(dataset: Dataset[Any, Any, Any]) -> Dataset[Any, Any, Any]:
-        """The dataset with all its cases at hand, for a random order."""
+        """The dataset with its cases as a list, for a random order."""
         if isinstance(dataset.cases, list):
             return dataset
         return Dataset(

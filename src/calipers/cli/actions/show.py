@@ -1,4 +1,4 @@
-"""What `calipers show` does: read a report, then show it, one case of it, or write it anew.
+"""What `calipers show` does: read a report, then show it or one case of it, or write it in another format.
 
 A report is a file or a run that is kept. What there is a file of is a file, and so is what is written like one: with a
 slash, or an ending of report files. Anything else, or anything at all beside `--store`, names a run.

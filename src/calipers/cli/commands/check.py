@@ -25,7 +25,7 @@ calipers check questions.csv --column inputs=question --column expected_output=a
 @file_options
 @click.option("--json", is_flag=True, help="Print the problems as JSON.")
 def command(**options: Any) -> int:
-    """Check dataset files: YAML, JSON, JSON Lines, CSV or Parquet; and voice files, which have prompts in the place of cases.
+    """Check dataset files: YAML, JSON, JSON Lines, CSV or Parquet; and voice files, which have prompts instead of cases.
 
     Every problem is a line: file, line and column, what was expected and what was found. Nothing is run, and nothing is
     imported but what the options name.

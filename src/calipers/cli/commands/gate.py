@@ -49,7 +49,7 @@ calipers gate report.json --policy thresholds.yaml
 def command(**options: Any) -> int:
     """Hold a RUN that is kept, or a report FILE, against a policy: PASS, FAIL, WORSE or INCONCLUSIVE.
 
-    Each rule is decided by an interval, not by the point in its middle. WORSE means that the run is worse than its baseline, and that the interval holds the limit: by how much is open. INCONCLUSIVE means that the interval holds the limit, and the run may be as good as before, or that something is missing that could settle it; it is no pass. In a GitHub Actions job the verdict is also added to the job's summary.
+    Each rule is decided by an interval, not by the point in its middle. WORSE means that the run is worse than its baseline, and that the interval holds the limit: by how much is open. INCONCLUSIVE means that the interval holds the limit, and the run may be as good as before, or that something is missing that could settle it; it is not a pass. In a GitHub Actions job the verdict is also added to the job's summary.
 
     Exit codes: 0 PASS, 1 FAIL, 2 wrong usage, or no such run or file, 3 something could not be read or written, 5 INCONCLUSIVE, 6 WORSE.
     """

@@ -181,7 +181,7 @@ def voices(beginning: str) -> int:
     show_default=True,
     help="Where sounds are kept that were said before.",
 )
-@click.option("--no-cache", is_flag=True, help="Say everything anew, and keep nothing.")
+@click.option("--no-cache", is_flag=True, help="Say everything again, and keep nothing.")
 def run(**options: Any) -> int:
     """Run a voice FILE: say its prompts to its agent, judge the tools that it calls, and report.
 

@@ -9,7 +9,7 @@ from calipers.cli.message import shown
 from calipers.cli.options import run_argument, store_option
 
 EXAMPLES = """
-# why was this case judged anew?
+# why was this case judged again?
 calipers why latest refund-17 Polite
 # one of several attempts at it
 calipers why 20261116-0223 'refund-17 [2/5]' Polite

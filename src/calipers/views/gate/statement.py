@@ -22,7 +22,7 @@ NEXT: Final[dict[Outcome, str]] = {
     "PASS": "Every rule passed.",
     "FAIL": "At least one rule failed.",
     "WORSE": "The run is worse than its baseline; whether by more than the policy allows is open.",
-    "INCONCLUSIVE": "Nothing failed, and not everything could be decided: this is no pass.",
+    "INCONCLUSIVE": "Nothing failed, and not everything could be decided: this is not a pass.",
 }
 """What each outcome means."""
 WIDTH = 31

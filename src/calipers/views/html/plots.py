@@ -37,7 +37,9 @@ class Scale:
 
     def share(self, value: float) -> float:
         """How far from `low` to `high` a value lies, from 0 to 1; in the middle where the two are one."""
-        span = self.high / 2 - self.low / 2  # halves, for the difference of two finite floats may be infinite
+        span = (
+            self.high / 2 - self.low / 2
+        )  # halves, since the difference of two finite floats may be infinite
         return min(max((value / 2 - self.low / 2) / span, 0.0), 1.0) if span > 0 else 0.5
 
 
