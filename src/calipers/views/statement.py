@@ -35,6 +35,8 @@ _SILENT = 10
 """Evaluators without a result that are named."""
 _TAGS = 12
 """Tags that are shown: those with the most attempts."""
+_IN_SHORT: dict[str, str] = {"effective-wilson": "Wilson"}
+"""Methods of intervals whose names are shorter in the headline."""
 _A_HICCUP = 0.5
 """Seconds: an evaluator that blocked the event loop once, for less than this, is not noted. The machine was busy."""
 
@@ -509,7 +511,7 @@ def _how(rate: Estimate) -> str:
     if rate.interval is None:
         how = "no interval: one cluster of cases" if rate.n_clusters == 1 else "no interval"
     else:
-        method = METHODS[rate.interval.method].partition(" with ")[0]
+        method = _IN_SHORT.get(rate.interval.method) or METHODS[rate.interval.method]
         how = f"{confidence_text(rate.interval.confidence)} {method} interval"
     if rate.n_clusters is not None and rate.n_clusters > 1:
         how += f", {rate.n_clusters:,} clusters"

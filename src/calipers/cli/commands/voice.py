@@ -43,11 +43,12 @@ calipers voice run home.yaml --runs 5 --keep-audio heard
 calipers voice run home.yaml --allow-module app
 """
 
-EXAMPLES = (
-    SAY_EXAMPLES.strip().partition("\n# in another")[0]
-    + "\n"
-    + "\n".join(RUN_EXAMPLES.strip().splitlines()[:2])
-)
+EXAMPLES = """
+# what does the test sound like?
+calipers voice say "Turn on the kitchen lights" --out lights.wav
+# every prompt of a file, with the agent that it names
+calipers voice run home.yaml
+"""
 
 
 class VoiceGroup(click.Group):
