@@ -45,23 +45,27 @@ class _Failure(msgspec.Struct):
     error_type: str | None = None
 
 
-class _FailedCase(msgspec.Struct, kw_only=True):
+class _Attempt(msgspec.Struct, kw_only=True):
     name: str
     inputs: Any
     metadata: Any = None
     expected_output: Any = None
-    error_message: str
-    error_stacktrace: str = ""
     source_case_name: str | None = None
     trace_id: str | None = None
     span_id: str | None = None
 
+    def common(self) -> dict[str, Any]:
+        """The fields that a record has whether its task finished or not."""
+        found = {name: getattr(self, name) for name in _Attempt.__struct_fields__}
+        return {**found, "has_expected_output": self.expected_output is not None}
 
-class _Case(msgspec.Struct, kw_only=True):
-    name: str
-    inputs: Any
-    metadata: Any = None
-    expected_output: Any = None
+
+class _FailedCase(_Attempt, kw_only=True):
+    error_message: str
+    error_stacktrace: str = ""
+
+
+class _Case(_Attempt, kw_only=True):
     output: Any = None
     metrics: dict[str, float | int | None] = {}
     attributes: dict[str, Any] = {}
@@ -70,9 +74,6 @@ class _Case(msgspec.Struct, kw_only=True):
     assertions: dict[str, _Result] = {}
     task_duration: float | None = None
     total_duration: float | None = None
-    source_case_name: str | None = None
-    trace_id: str | None = None
-    span_id: str | None = None
     evaluator_failures: list[_Failure] = []
 
 
@@ -168,11 +169,7 @@ def _case(case: _Case, names: "_EvaluatorNames", notes: dict[str, None]) -> Repo
     if not is_time(case.task_duration):
         notes[f"case {case.name!r} does not say how long its task took: it counts as 0 s"] = None
     record = ReportCase(
-        name=case.name,
-        inputs=case.inputs,
-        metadata=case.metadata,
-        expected_output=case.expected_output,
-        has_expected_output=case.expected_output is not None,
+        **case.common(),
         output=case.output,
         metrics=metrics,
         attributes=case.attributes,
@@ -180,9 +177,6 @@ def _case(case: _Case, names: "_EvaluatorNames", notes: dict[str, None]) -> Repo
         evaluator_failures=tuple(failures),
         task_duration=_seconds(case.task_duration),
         total_duration=_seconds(case.total_duration),
-        source_case_name=case.source_case_name,
-        trace_id=case.trace_id,
-        span_id=case.span_id,
     )
     hide_secrets(record)
     return record
@@ -194,17 +188,10 @@ def _seconds(value: float | None) -> float:
 
 def _failed(case: _FailedCase) -> ReportCaseFailure:
     record = ReportCaseFailure(
-        name=case.name,
-        inputs=case.inputs,
-        metadata=case.metadata,
-        expected_output=case.expected_output,
-        has_expected_output=case.expected_output is not None,
+        **case.common(),
         error_type=_error_type(case.error_message),
         error_message=case.error_message,
         error_stacktrace=case.error_stacktrace,
-        source_case_name=case.source_case_name,
-        trace_id=case.trace_id,
-        span_id=case.span_id,
     )
     hide_secrets(record)
     return record

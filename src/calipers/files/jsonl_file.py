@@ -21,32 +21,29 @@ from .problem import ABSENT, Problems, not_utf8
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
-class _Line(msgspec.Struct, forbid_unknown_fields=True):
+class _Fields(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    name: str | None = None
+    expected_tool_calls: list[Any] | None = None
+    evaluators: list[Any] = []
+    cluster: str | None = None
+    tags: list[str] = []
+    timeout: int | float | None = None
+
+
+class _Line(_Fields, forbid_unknown_fields=True, kw_only=True):
     """A case whose values are not validated."""
 
     inputs: Any
-    name: str | None = None
     metadata: Any = None
     expected_output: Any = msgspec.UNSET
-    expected_tool_calls: list[Any] | None = None
-    evaluators: list[Any] = []
-    cluster: str | None = None
-    tags: list[str] = []
-    timeout: int | float | None = None
 
 
-class _RawLine(msgspec.Struct, forbid_unknown_fields=True):
+class _RawLine(_Fields, forbid_unknown_fields=True, kw_only=True):
     """A case whose values are validated from their text."""
 
     inputs: msgspec.Raw
-    name: str | None = None
     metadata: msgspec.Raw = msgspec.Raw(b"null")
     expected_output: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
-    expected_tool_calls: list[Any] | None = None
-    evaluators: list[Any] = []
-    cluster: str | None = None
-    tags: list[str] = []
-    timeout: int | float | None = None
 
 
 class JSONLines(LazyCases):
