@@ -97,7 +97,6 @@ MOST_LOADED = 190
 
 ONE_MEANING = {
     "analyses": "what report evaluators found, drawn",
-    "case": "a case; and its page in a comparison",
     "context": "an attempt as evaluators see it; and one made for a test",
     "csv_file": "a CSV file that is read, and one that is written",
     "demo": "a thing under test that needs no account",
@@ -107,12 +106,10 @@ ONE_MEANING = {
     "markdown": "a view as Markdown",
     "openai": "OpenAI's models, and those that speak like them",
     "plan": "how many cases it takes, and how that is shown",
-    "plots": "small pictures of intervals",
     "redaction": "secrets that are taken out",
     "result": "what an evaluator says",
     "reuse": "what an earlier run knows",
     "statement": "what a report, a comparison or a verdict says, as data, and how a page draws it",
-    "store": "where runs are kept, and the one that a command names",
     "terminal": "a view as text",
 }
 """Names of several modules, and the one thing that each of them means. A command and its action share a name, too."""
