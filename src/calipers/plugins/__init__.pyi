@@ -2,7 +2,7 @@ from calipers.plugins.discovery import PluginFailure as PluginFailure
 from calipers.plugins.discovery import Source as Source
 from calipers.plugins.evaluator_factory import EvaluatorFactory as EvaluatorFactory
 from calipers.plugins.evaluator_factory import UnavailableEvaluator as UnavailableEvaluator
-from calipers.plugins.loaded_plugin import LoadedPlugin as LoadedPlugin
+from calipers.plugins.manager import LoadedPlugin as LoadedPlugin
 from calipers.plugins.manager import PluginManager as PluginManager
 from calipers.plugins.plugin import AdapterPlugin as AdapterPlugin
 from calipers.plugins.plugin import EvaluatorPlugin as EvaluatorPlugin
