@@ -170,7 +170,8 @@ def _looks_of(run: Report, baseline: Report | None) -> tuple[bool, float]:
 def _confidences(policy: Policy, share: float, look: int | None) -> tuple[float, float]:
     """Of this look, which has a share of the doubt, and of a further one."""
     if share < 1:
-        return (1 - share * (1 - policy.confidence),) * 2
+        shared = 1 - share * (1 - policy.confidence)
+        return shared, shared
     if look is None:
         return policy.confidence, policy.confidence
     return confidence_at(policy.confidence, look), confidence_at(policy.confidence, look + 1)
