@@ -5,6 +5,7 @@ import itertools
 import os
 import signal
 import threading
+import time
 
 import pytest
 
@@ -344,3 +345,105 @@ def test_a_run_whose_task_reads_another_environment_variable_is_not_resumed_and_
         )
         monkeypatch.setenv("CALIPERS_TEST_MODEL", "small")
         assert run(resume=first).reuse.attempts_made == 0
+
+
+LOG = []
+MODEL = "small"
+
+
+@pytest.fixture
+def log(monkeypatch):
+    monkeypatch.setitem(globals(), "LOG", [])
+    return LOG
+
+
+def logging(inputs):
+    LOG.append((MODEL, inputs))
+    if inputs == "c" and len(LOG) == 3:
+        signal.raise_signal(signal.SIGINT)
+    return inputs
+
+
+async def logging_async(inputs):
+    return logging(inputs)
+
+
+def interrupted(store, the_task=logging_async):
+    report = dataset("abcd").evaluate_sync(the_task, store=store, progress=False, max_concurrency=1)
+    assert report.incomplete is not None
+    return report
+
+
+@pytest.mark.usefixtures("log")
+def test_a_run_whose_task_appends_to_a_global_goes_on_in_the_same_process(memory_store):
+    first = interrupted(memory_store)
+    done = len(first.cases)
+    assert done >= 2
+    resumed = dataset("abcd").evaluate_sync(logging_async, store=memory_store, progress=False, resume=True)
+    assert (resumed.reuse.run, resumed.reuse.attempts_reused) == (first.reuse.run, done)
+    assert [case.output for case in resumed.cases] == [*"abcd"]
+    (note,) = resumed.reuse.notes
+    assert note.startswith("the task changed while the run went on, and counts as the same (global ")
+    # It may be resumed once more, and all its attempts are known by what the task was at the beginning.
+    again = dataset("abcde").evaluate_sync(
+        logging_async, store=memory_store, progress=False, resume=first.reuse.run
+    )
+    assert (again.reuse.attempts_reused, again.reuse.attempts_made) == (4, 1)
+    LOG.clear()
+    later = dataset("abcde").evaluate_sync(logging_async, store=memory_store, progress=False, reuse=True)
+    assert (later.reuse.attempts_reused, later.reuse.attempts_made) == (5, 0)
+
+
+@pytest.mark.usefixtures("log")
+def test_a_global_that_was_changed_since_the_run_stopped_makes_another_task(memory_store, monkeypatch):
+    interrupted(memory_store)
+    resume = functools.partial(
+        dataset("abcd").evaluate_sync, logging_async, store=memory_store, progress=False, resume=True
+    )
+    LOG.append("mine")
+    with pytest.raises(
+        StoreError, match=r"Set \S+\.LOG as it was when the run began \(a fresh process or kernel"
+    ):
+        resume()
+    LOG.pop()
+    monkeypatch.setitem(globals(), "MODEL", "large")
+    with pytest.raises(StoreError, match=r"Set \S+\.LOG and \S+\.MODEL as it was"):
+        resume()
+    monkeypatch.setitem(globals(), "MODEL", "small")
+    assert resume().reuse.attempts_reused >= 2
+
+
+@pytest.mark.usefixtures("log")
+def test_a_new_run_says_which_global_makes_it_call_the_task_again(memory_store):
+    first = interrupted(memory_store)
+    again = dataset("abcd").evaluate_sync(logging_async, store=memory_store, progress=False, reuse=True)
+    assert again.reuse.attempts_made == 4
+    assert again.reuse.notes == [
+        f"the task is another one than in run {first.reuse.run}, and is called again (global {__name__}.LOG changed)"
+    ]
+
+
+def logging_late(inputs):
+    if len(LOG) == 2:
+        time.sleep(1)
+    LOG.append(inputs)
+    return inputs
+
+
+@pytest.mark.usefixtures("log")
+def test_a_call_that_ends_after_its_run_may_append_to_the_same_global(memory_store):
+    def press():
+        while len(LOG) < 2:
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    before = threading.active_count()
+    threading.Thread(target=press).start()
+    done = len(interrupted(memory_store, logging_late).cases)
+    until = time.monotonic() + 60
+    while (len(LOG) < 3 or threading.active_count() > before) and time.monotonic() < until:
+        time.sleep(0.01)
+    assert [*"abc"] == LOG
+    resumed = dataset("abcd").evaluate_sync(logging_late, store=memory_store, progress=False, resume=True)
+    assert resumed.reuse.attempts_reused == done == 2
+    assert "counts as the same" in resumed.reuse.notes[0]

@@ -206,6 +206,10 @@ class Journal(Protocol):
         """
         ...
 
+    def ended_late(self) -> None:
+        """Note that a blocking call of the task has ended that was given up. Called in its thread, maybe after `finish`."""
+        ...
+
 
 Keeping: TypeAlias = Callable[[Setup], Journal]
 """Opens the journal of a run."""

@@ -178,6 +178,8 @@ class ThreadWorkers:
             with self.lock:
                 self.alive -= 1
             self._signal()
+        if self.stopped.is_set() and self.run.journal is not None:
+            self.run.journal.ended_late()
 
     def _loop_over_work(self, retried: tuple[Work, Attempt] | None) -> bool:
         me = threading.current_thread()

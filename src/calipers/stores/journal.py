@@ -61,9 +61,12 @@ from .redaction import redacted_evaluator
 from .resumed_run import (
     DoneAttempts,
     changed_evaluators,
+    changed_globals,
     check_same,
     find_run,
     last_evaluators,
+    stopped_tasks,
+    task_at_beginning,
     task_version,
     with_evaluators,
 )
@@ -142,6 +145,7 @@ def _begun(store: Store, setup: Setup, *, reuse: bool, **options: Any) -> "RunJo
     if reuse and isinstance(task, Unknown):
         notes.append(f"no attempt could be reused, since the task's identity is unknown: {task.reason}")
     if reuse:
+        notes += changed_globals(store, setup, task) if isinstance(task, Identity) else []
         notes += [
             f"evaluator {each.name} is computed again, since its identity is unknown: {each.unknown}"
             for each in identities.shared
@@ -157,6 +161,7 @@ def _resumed(store: Store, setup: Setup, info: RunInfo, *, seed: int | None, **o
     task = _identity(setup, libraries)
     identities = EvaluatorIdentities(setup.plan, libraries)
     notes = check_same(info, setup, task, seed=seed)
+    task = task_at_beginning(info, task)
     hooks = getattr(store, "redact", ())
     # Notes are stored, so they must not show what hooks hide.
     after = [redacted_evaluator(evaluator, hooks) for evaluator in identities.shared]
@@ -228,6 +233,7 @@ class RunJournal:
         self.seed = info.seed
         self.reuse = Reuse(run=info.id, notes=notes, losses=losses or [])
         self._setup = setup
+        self._task = task
         self._identities = identities
         self._keys = WorkKeys(task, identities.libraries, bounded=setup.total is None)
         self._done = done
@@ -458,6 +464,7 @@ class RunJournal:
 
     def finish(self, report: Report | None, *, broken: bool = False) -> Reuse:
         """Store the rest, mark the run as over, and return how much of it was reused."""
+        stopped_tasks.note(self.info.id, self._task, self._task_now())
         counts = self.reuse
         if report is not None:
             report.reuse = counts  # also where it cannot be stored: it has the id to resume by
@@ -499,6 +506,16 @@ class RunJournal:
         finally:
             if self._closes:
                 self.store.close()
+
+    def ended_late(self) -> None:
+        """Note what a call changed that was given up, and has ended now."""
+        stopped_tasks.note_late(self.info.id, self._task_now)
+
+    def _task_now(self) -> AnyIdentity:
+        try:
+            return _identity(self._setup, Libraries())
+        except Exception as error:  # a call that was given up may change a value while it is read
+            return Unknown(f"its values cannot be read: {error!r}")
 
     def _end(self, status: Status, report: Report | None = None, *, patience: float | None = None) -> None:
         self._patiently(

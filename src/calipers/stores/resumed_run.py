@@ -3,9 +3,14 @@
 A run is the same if its dataset's name, its task, its repeats and its seed are. Otherwise its attempts would be of two
 kinds: begin a new run, with `reuse=True` to take over what still holds. Cases and evaluators may have changed: new and changed
 cases are run, those that are gone are left out, and a changed evaluator computes its own results again.
+
+What changes while a run goes on, such as a global list to which the task appends, is the run's own doing: without the stop, its
+later attempts would have seen it as well. So a process remembers what the task was when a run stopped, and goes on from there; what
+has changed since then counts as ever.
 """
 
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -22,6 +27,12 @@ from .store import Store
 
 BEHIND = 1 << 40
 """Attempts whose place is taken are stored from this position on, behind all others."""
+
+_MOST_REMEMBERED = 1000
+"""Runs whose task is remembered as it was when they stopped."""
+_GLOBAL = "global "
+"""How the label of a part begins that is a global variable."""
+_OF_GLOBALS = " when the run began (a fresh process or kernel has it so; a task that declares a version is not asked for its globals)"
 
 
 class DoneAttempts:
@@ -97,6 +108,42 @@ class DoneAttempts:
         return sorted(self._left)
 
 
+class StoppedTasks:
+    """What the tasks of this process's runs were when the runs stopped, where that is not what they were at the beginning."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, tuple[Identity, frozenset[str]]] = {}
+        self._lock = threading.Lock()
+
+    def note(self, run: str, began: AnyIdentity, now: AnyIdentity) -> None:
+        """Remember what the task of a run is now that the run stops."""
+        with self._lock:
+            self._found.pop(run, None)
+            if isinstance(began, Identity) and isinstance(now, Identity) and began.key != now.key:
+                self._found[run] = (now, _changed(began.parts, now.parts))
+                while len(self._found) > _MOST_REMEMBERED:
+                    del self._found[next(iter(self._found))]
+
+    def note_late(self, run: str, identify: Callable[[], AnyIdentity]) -> None:
+        """Remember what a call changed that ended after its run: no more than what the run had changed by then, too."""
+        with self._lock:
+            if (found := self._found.get(run)) is None:
+                return
+            before, own = found
+            now = identify()
+            if isinstance(now, Identity) and _changed(before.parts, now.parts) <= own:
+                self._found[run] = (now, own)
+
+    def is_still(self, run: str, task: Identity) -> bool:
+        """Whether the task is what it was when the run stopped."""
+        found = self._found.get(run)
+        return found is not None and found[0].key == task.key
+
+
+stopped_tasks = StoppedTasks()
+"""Those of this process."""
+
+
 def find_run(store: Store, which: Any, setup: Setup) -> RunInfo | None:
     """The run to go on with; `None` if any will do and there is none.
 
@@ -125,7 +172,7 @@ def check_same(info: RunInfo, setup: Setup, task: AnyIdentity, *, seed: int | No
     """
     found: list[str] = []
     notes: list[str] = []
-    variables: list[str] = []
+    restored: list[str] = []
     for what, before, after in (
         ("the dataset", info.dataset_name, plain(setup.dataset_name)),
         ("the task", info.task_name, setup.task_name),
@@ -134,34 +181,66 @@ def check_same(info: RunInfo, setup: Setup, task: AnyIdentity, *, seed: int | No
     ):
         if before != after:
             found.append(f"{what} was {before!r} and is {after!r}")
-    known: Any = info.parameters.get("task")
-    then = known if isinstance(known, dict) else {}
     if not isinstance(task, Identity):
         notes.append(f"whether the task is the same could not be checked: {task.reason}")
     elif info.task_version is None:
         notes.append("whether the task is the same could not be checked: it was not known when the run began")
     elif info.task_version != task_version(task) or info.task_key not in {None, task.key}:
-        parts = then.get("parts")
-        parts = parts if isinstance(parts, dict) else {}
-        changes = differences(parts, task.parts)
-        variables = _changed_variables(parts, task.parts)
-        found.append(f"the task changed ({'; '.join(changes) or 'its version'})")
+        parts = _parts(info)
+        changes = "; ".join(differences(parts, task.parts)) or "its version"
+        if stopped_tasks.is_still(info.id, task):
+            notes.append(f"the task changed while the run went on, and counts as the same ({changes})")
+        else:
+            restored = _to_restore(parts, task.parts)
+            found.append(f"the task changed ({changes})")
     elif info.task_key is None and info.task_version != task.key:
         notes.append("whether the task is the same could not be checked: no more than its version was kept")
     if found:
-        only_these = bool(variables) and len(found) == 1
-        way_out = f"Set {' and '.join(variables)} as it was, or begin" if only_these else "Begin"
+        way_out = f"{restored[0]}, or begin" if restored and len(found) == 1 else "Begin"
         why = f"run {info.id!r} cannot be resumed, since this is another run: {'; '.join(found)}. {way_out} a new run"
         raise RunChangedError(f"{why}, with reuse=True to take over what still holds", why=why)
     return notes
 
 
-def _changed_variables(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
-    """The environment variables that a task reads and that have changed, if nothing else has."""
-    changed = sorted(label for label in before.keys() | after.keys() if before.get(label) != after.get(label))
-    if not all(label.startswith(VARIABLE) for label in changed):
-        return []
-    return [label.removeprefix(VARIABLE) for label in changed]
+def changed_globals(store: Store, setup: Setup, task: AnyIdentity) -> list[str]:
+    """A line if nothing but global variables tells the task from that of its last run: the task itself may have changed them."""
+    for info in store.runs(dataset_name=setup.dataset_name):
+        if info.task_name == setup.task_name and info.dataset_name == plain(setup.dataset_name):
+            parts = _parts(info)
+            changed = _changed(parts, task.parts)
+            if not parts or not changed or not all(label.startswith(_GLOBAL) for label in changed):
+                return []
+            changes = "; ".join(differences(parts, task.parts))
+            return [f"the task is another one than in run {info.id}, and is called again ({changes})"]
+    return []
+
+
+def task_at_beginning(info: RunInfo, task: AnyIdentity) -> AnyIdentity:
+    """What the task of a run was when the run began, by which all its attempts are known; the task as it is now, if that is unknown."""
+    if not isinstance(task, Identity) or info.task_key is None or info.task_key == task.key:
+        return task
+    return Identity(info.task_key, _parts(info), task.reads_name)
+
+
+def _parts(info: RunInfo) -> dict[str, str]:
+    """What is known of a run's task."""
+    known: Any = info.parameters.get("task")
+    parts = known.get("parts") if isinstance(known, dict) else None
+    return parts if isinstance(parts, dict) else {}
+
+
+def _changed(before: Mapping[str, str], after: Mapping[str, str]) -> frozenset[str]:
+    """The labels of the parts that differ."""
+    return frozenset(label for label in before.keys() | after.keys() if before.get(label) != after.get(label))
+
+
+def _to_restore(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
+    """What to set as it was, if nothing else has changed: environment variables that a task reads, or global variables."""
+    changed = sorted(_changed(before, after))
+    for kind, more in ((VARIABLE, ""), (_GLOBAL, _OF_GLOBALS)):
+        if changed and all(label.startswith(kind) for label in changed):
+            return [f"Set {' and '.join(label.removeprefix(kind) for label in changed)} as it was{more}"]
+    return []
 
 
 def task_version(task: AnyIdentity) -> str | None:
