@@ -1,9 +1,11 @@
 from types import SimpleNamespace
+from typing import get_args
 
 import pytest
 
 from calipers.report.analysis import (
     Aggregate,
+    Analysis,
     CalibrationCurve,
     ConfusionMatrix,
     LinePlot,
@@ -17,7 +19,9 @@ from calipers.report.analysis import (
     TreePlot,
 )
 from calipers.stats import CalibrationBin, Interval, PrecisionRecallPoint, RocPoint, wilson
+from calipers.views import analyses as terminal_analyses
 from calipers.views.analyses import analyses, family, line_plot, some, span, tree_plot
+from calipers.views.html import analyses as html_analyses
 from calipers.views.page import Page
 
 
@@ -201,6 +205,19 @@ def test_an_aggregate_is_shown_by_its_keys(records):
 def test_an_unknown_analysis_is_shown_by_its_title(records):
     assert drawn(records, SimpleNamespace(title="New kind")) == ["New kind"]
     assert drawn(records, object()) == ["object"]
+
+
+def test_html_shows_an_unknown_analysis_by_its_title(records):
+    assert "New kind" in html_analyses.analyses_section(
+        records.report(analyses=[SimpleNamespace(title="New kind")])
+    )
+
+
+@pytest.mark.parametrize("view", [terminal_analyses, html_analyses], ids=["terminal", "html"])
+def test_every_kind_of_analysis_has_its_drawing(view):
+    assert not [
+        kind.__name__ for kind in get_args(Analysis) if getattr(view, kind.__name__, None) is not kind
+    ]
 
 
 def test_analyses_are_apart_and_failures_come_last(records):

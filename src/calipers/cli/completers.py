@@ -20,7 +20,7 @@ FORMATS = {
     "text": "txt",
     "github": "txt",
 }
-"""Formats of report files and how they usually end."""
+"""Formats of report files and how they usually end: those of `calipers.views.formats`, as a test makes sure."""
 
 EXPORTS = ("parquet", "jsonl", "csv")
 """Formats of exported runs."""

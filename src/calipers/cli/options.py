@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 import click
 
-from calipers.cli.completers import complete_evaluator, complete_files, complete_out, complete_run
+from calipers.cli.completers import FORMATS, complete_evaluator, complete_files, complete_out, complete_run
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -231,8 +231,7 @@ _SHOWN = (
         metavar="FORMAT:PATH",
         multiple=True,
         shell_complete=complete_out,
-        help="Write the report: json, jsonl, csv, html, junit, markdown, text, github or the name of a plugin with a "
-        "view. The path - is standard output; "
+        help=f"Write the report: {', '.join(FORMATS)} or the name of a plugin with a view. The path - is standard output; "
         "{name} in it stands for the evaluation. Repeatable.",
     ),
     *_LISTED,

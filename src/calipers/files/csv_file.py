@@ -25,6 +25,7 @@ class CSVFile(LazyCases):
     """The cases of a CSV file. Its header is read at once, and checked."""
 
     unit = "line"
+    has_columns = True
 
     def __init__(self, path: Path, reader: CaseReader, columns: Mapping[str, Source] | None = None) -> None:
         super().__init__(path)

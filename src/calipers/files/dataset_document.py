@@ -27,7 +27,7 @@ Format: TypeAlias = Literal["yaml", "json", "jsonl", "csv", "parquet"]
 DOCUMENTS: tuple[Format, ...] = ("yaml", "json")
 """Formats that hold a whole dataset."""
 
-_SUFFIXES: dict[str, Format] = {
+SUFFIXES: dict[str, Format] = {
     ".yaml": "yaml",
     ".yml": "yaml",
     ".json": "json",
@@ -35,6 +35,11 @@ _SUFFIXES: dict[str, Format] = {
     ".csv": "csv",
     ".parquet": "parquet",
 }
+"""How the files of each format end."""
+
+_CASE_FILES = [suffix for suffix, form in SUFFIXES.items() if form not in DOCUMENTS]
+CASE_FILE = f"a {', '.join(_CASE_FILES[:-1])} or {_CASE_FILES[-1]} file"
+"""What a file of cases is called: `a .jsonl, .csv or .parquet file`."""
 
 
 def format_of(path: Path, given: Format | None = None) -> Format:
@@ -45,10 +50,10 @@ def format_of(path: Path, given: Format | None = None) -> Format:
     """
     if given is not None:
         return check_choice("format", given, get_args(Format))
-    found = _SUFFIXES.get(path.suffix.lower())
+    found = SUFFIXES.get(path.suffix.lower())
     if found is None:
         raise InvalidOptionError(
-            f"the name of {str(path)!r} does not tell its format: end it with {', '.join(_SUFFIXES)}"
+            f"the name of {str(path)!r} does not tell its format: end it with {', '.join(SUFFIXES)}"
             f"{argument_names().format}"
         )
     return found
@@ -171,9 +176,7 @@ def _read_cases(
     if isinstance(cases, str):
         return _open_file(path.parent / cases, reader, problems, columns)
     if not isinstance(cases, list):
-        problems.add(
-            ("cases",), "expected a list of cases, or the name of a .jsonl, .csv or .parquet file", cases
-        )
+        problems.add(("cases",), f"expected a list of cases, or the name of {CASE_FILE}", cases)
         return []
     found = [reader.read(case, ("cases", index), problems) for index, case in enumerate(cases)]
     first: dict[str, int] = {}
@@ -190,7 +193,7 @@ def _open_file(
     try:
         form = format_of(path)
         if form in DOCUMENTS:
-            problems.add(("cases",), "expected the name of a .jsonl, .csv or .parquet file", path.name)
+            problems.add(("cases",), f"expected the name of {CASE_FILE}", path.name)
             return []
         return open_cases(path, form, reader, columns)
     except (CalipersError, OSError) as error:

@@ -35,6 +35,8 @@ class LazyCases(ABC):
 
     unit: ClassVar[Literal["line", "row"]]
     """What is counted in the file."""
+    has_columns: ClassVar[bool] = False
+    """Whether it is a table, so that a field may come from a column of another name."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

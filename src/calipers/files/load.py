@@ -12,7 +12,6 @@ from calipers.run.dataset import Dataset
 from .case_data import CaseReader
 from .case_table import Source
 from .catalog import Catalog, Kind
-from .csv_file import CSVFile
 from .dataset_document import (
     DOCUMENTS,
     Format,
@@ -25,7 +24,6 @@ from .dataset_document import (
     read_document,
 )
 from .lazy_cases import LazyCases
-from .parquet_file import ParquetFile
 from .problem import Problem, Problems, argument_names
 from .value_type import case_types, type_arguments
 
@@ -191,7 +189,7 @@ def read_parts(
         parts = read_document(read_data(where, form, problems), where, reader, problems, columns)
     else:
         parts = Parts(None, open_cases(where, form, reader, columns), [], [])
-    if columns is not None and not isinstance(parts.cases, CSVFile | ParquetFile) and not problems.found:
+    if columns is not None and not getattr(parts.cases, "has_columns", False) and not problems.found:
         raise InvalidOptionError(
             f"{argument_names().columns} is for tables, CSV and Parquet files: {str(path)!r} has keys"
         )

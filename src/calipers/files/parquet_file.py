@@ -23,6 +23,7 @@ class ParquetFile(LazyCases):
     """The cases of a Parquet file. Its schema is read at once, and checked."""
 
     unit = "row"
+    has_columns = True
 
     def __init__(self, path: Path, reader: CaseReader, columns: Mapping[str, Source] | None = None) -> None:
         super().__init__(path)

@@ -22,7 +22,7 @@ from .case_data import write_case
 from .case_table import Table, arrow_columns, text_rows
 from .catalog import Kind, kinds_of, write_evaluator
 from .csv_file import write_csv
-from .dataset_document import DOCUMENTS, Format, format_of, raise_if_any, write_document
+from .dataset_document import CASE_FILE, DOCUMENTS, Format, format_of, raise_if_any, write_document
 from .jsonl_file import encode_line
 from .parquet_file import parquet_bytes
 from .problem import Problems
@@ -89,7 +89,7 @@ def save_dataset(
     beside = None if cases is None else where.parent / cases
     if beside is not None:
         if format_of(beside) in DOCUMENTS:
-            raise InvalidOptionError(f"cases must name a .jsonl, .csv or .parquet file, got {cases!r}")
+            raise InvalidOptionError(f"cases must name {CASE_FILE}, got {cases!r}")
         _write_cases(dataset, beside, format_of(beside), given)
     reference = None
     if schema is not False:

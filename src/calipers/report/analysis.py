@@ -11,7 +11,7 @@ case, or at cases of one cluster, are not independent.
 import math
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar, get_args
 
 import msgspec
 
@@ -277,18 +277,7 @@ Analysis: TypeAlias = (
 )
 """Whatever a report evaluator may find."""
 
-_KINDS = (
-    ConfusionMatrix,
-    PrecisionRecall,
-    RocCurve,
-    CalibrationCurve,
-    JudgeCorrection,
-    ScalarResult,
-    TableResult,
-    LinePlot,
-    TreePlot,
-    Aggregate,
-)
+_KINDS: tuple[type[Any], ...] = get_args(Analysis)
 
 
 def checked(found: Any, *, keep_secrets: bool = False) -> Analysis:

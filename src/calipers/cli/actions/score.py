@@ -25,6 +25,7 @@ from calipers.cli.target import Evaluation
 from calipers.data.evaluator_styles import as_evaluator
 from calipers.errors import CalipersError, InvalidOptionError
 from calipers.files.catalog import Catalog, Kind, built_in_types
+from calipers.files.dataset_document import SUFFIXES
 from calipers.files.problem import ABSENT, Problems, naming_arguments
 from calipers.files.yaml_file import parse_yaml
 from calipers.report.report import Report
@@ -168,8 +169,6 @@ class _Place(Keeper):
 
 
 _OPTION = "--evaluators"
-_FILES = (".yaml", ".yml", ".json", ".jsonl", ".csv", ".parquet")
-"""How dataset files end."""
 
 
 class NamedEvaluators:
@@ -202,7 +201,7 @@ class NamedEvaluators:
                 )
             yield from self._of_dataset(name, self._files.load(Path(name)))
             return
-        if Path(name).suffix.lower() in _FILES:
+        if Path(name).suffix.lower() in SUFFIXES:
             raise no_file(name)
         spec = self._spec(name)
         if not isinstance(spec, str) or ":" not in spec:

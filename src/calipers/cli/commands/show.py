@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from calipers.cli.app import Command
-from calipers.cli.completers import complete_out, complete_run_or_file
+from calipers.cli.completers import FORMATS, complete_out, complete_run_or_file
 from calipers.cli.options import listing_options, no_plugins_option, slice_option, store_option
 
 EXAMPLES = """
@@ -33,7 +33,7 @@ calipers show report.json --to tally:-
     metavar="FORMAT:PATH",
     multiple=True,
     shell_complete=complete_out,
-    help="Write the report in another format instead of showing it: json, jsonl, csv, html, junit, markdown, text, github "
+    help=f"Write the report in another format instead of showing it: {', '.join(FORMATS)} "
     "or the name of a plugin with a view. The path - is standard output. Repeatable.",
 )
 @click.option(

@@ -76,6 +76,7 @@ def analyses_section(report: Report) -> Markup:
 
 
 def _figure(analysis: Analysis) -> Markup:
+    body = Markup("")  # of a kind that is not known here, the title is shown
     match analysis:
         case ScalarResult():
             unit = f" {analysis.unit}" if analysis.unit else ""
