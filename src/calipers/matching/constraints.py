@@ -5,7 +5,9 @@ then holds, but was not *exercised*; counts (`Never`, `AtMost`, …) are always 
 
 `numbers_in` reads the numbers of a text, with signs, thousands separators, decimals, currencies and units. `3.42` holds neither 3 nor 42, `-5 °C` holds -5, and `1,234.50 EUR`, `1.234,50 €` and `1 234.5` all hold 1234.5. A number
 that can be read in two ways, such as `1,234`, is both; `1,2,3` is three. Versions, digits inside a word and the parts of a
-date are not numbers: `2.1.3`, `AZ611`, `2024-05-01`. A unit of a few letters may stand right behind one (`420EUR`, `5kg`, `20%`),
+date, of a time of day or of a number in groups are not numbers: `2.1.3`, `AZ611`, `2024-05-01`, `12:30`, `123-45-6789`, `555-1234`. Two numbers
+with a hyphen between them are a range (`3-5`, `500-1500`), unless they look like a telephone number: three digits and four, where the four
+do not end in `00`, or the second begins with `0`. A unit of a few letters may stand right behind one (`420EUR`, `5kg`, `20%`),
 and a currency right before it (`EUR420`). A hyphen behind a word or a number is not a sign.
 """
 
@@ -51,13 +53,26 @@ _DATE = re.compile(
     """,
     re.VERBOSE,
 )
+_TIME = re.compile(
+    r"(?<![\w:.,-])\d{1,2}:[0-5]\d(?::[0-5]\d(?:[.,]\d+)?)?(?:[ ]?[ap]m\b)?(?![\w:]|[.,]\d)", re.IGNORECASE
+)
+_IN_GROUPS = re.compile(
+    r"""
+    (?<![\w-])(?:
+        (?:[+]?\d{1,3}[ -])?\(\d{2,5}\)[ -]?\d+(?:[ -]\d+)+     # (555) 123-4567
+        |[+]?\d+(?:-\d+){2,}                                     # 555-123-4567, 978-3-16-148410-0
+        |[2-9]\d\d-\d{2}(?!00)\d{2}|\d+-0\d+                     # 555-1234
+    )(?![\w-]|[.,]\d)
+    """,
+    re.VERBOSE,
+)
 _SEPARATORS = re.compile(r"[.,'\u2019_\u00a0\u202f ]")
 _MINUS = "-\u2212"
 
 
 def numbers_in(text: str) -> Iterator[float]:
     """Every number that a text may be read to hold."""
-    text = without_dates(text)
+    text = without_codes(text)
     place = 0
     while (found := _NUMBER.search(text, place)) is not None:
         place = max(found.end("digits"), found.end("exponent"))
@@ -75,9 +90,11 @@ def numbers_in(text: str) -> Iterator[float]:
             yield from (number for each in others for number in numbers_in(each))
 
 
-def without_dates(text: str) -> str:
-    """A text without the dates that are written in digits, and their times of day."""
-    return _DATE.sub(";", text)
+def without_codes(text: str) -> str:
+    """A text without digits that say no amount: dates, times of day, and numbers in groups, such as of telephones."""
+    for pattern in (_DATE, _TIME, _IN_GROUPS):
+        text = pattern.sub(";", text)
+    return text
 
 
 def is_number_text(text: str) -> bool:
@@ -284,7 +301,7 @@ class Flow(Constraint):
     """An argument of one tool must come from what an earlier call of another gave back.
 
     A value comes from a result if it stands somewhere in it: as a value, or within a text, a number as a number (420.0 in
-    "420 EUR", but not 42 in "3.42" nor 5 in "2024-01-05"); of a list or mapping, each part must. A text that is JSON is
+    "420 EUR", but not 42 in "3.42", 5 in "2024-01-05" or 30 in "12:30"); of a list or mapping, each part must. A text that is JSON is
     read as what it says. Give `by` to say it otherwise.
     """
 
@@ -370,7 +387,7 @@ def _is_or_holds(found: Any, part: Any) -> bool:
         if _PLAIN_NUMBER.fullmatch(text):
             if holds_number(found, text):
                 return True
-            found = without_dates(found)
+            found = without_codes(found)
         # As a word, or as a number of its own: "4" does not come from "40", nor "42" from "3.42".
         bounded = rf"(?<!\w)(?<!\d[.,])(?<!\d['\u2019]){re.escape(text)}(?!\w|[.,'\u2019]\d)"
         return bool(text) and re.search(bounded, found) is not None

@@ -139,7 +139,8 @@ class LeakModerator(NeedsNoThread, TextModerator):
     """What must not be told; reports and logs do not show it either."""
 
     def __post_init__(self) -> None:
-        if not isinstance(self.secret, str) or len(_letters(_folded(self.secret))) < _SHORTEST:
+        check_text("secret", self.secret, or_empty=True)
+        if len(_letters(_folded(self.secret))) < _SHORTEST:
             raise InvalidOptionError(
                 f"a secret needs at least {_SHORTEST} letters or digits, or ordinary words would give it away; "
                 f"got {self.secret!r}"
