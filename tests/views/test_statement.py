@@ -105,12 +105,12 @@ def test_at_80_columns_the_least_important_columns_are_gone(mixed):
     assert (
         table(mixed)
         == """
-Evaluator        Result  [95 % interval]    0 %      100 %   n  errors  skipped
-EqualsExpected   80.0 %  [49.0, 94.3]             ├────●─┤  10
-similarity        0.700  [0.587, 0.793]                      9
-tone            polite 66.7 %, rude 33.3 %                   9
-Judge            80.0 %  [49.0, 94.3]             ├────●─┤  10       1
-Spelling        no result                                    0                9
+Evaluator        Result  [95 % interval]     n  errors  skipped  task failed
+EqualsExpected   80.0 %  [49.0, 94.3]       10                             1
+similarity        0.700  [0.587, 0.793]      9                             1
+tone            polite 66.7 %, rude 33.3 %   9                             1
+Judge            80.0 %  [49.0, 94.3]       10       1                     1
+Spelling        no result                    0                9            1
 """.strip().splitlines()
     )
 
@@ -153,6 +153,16 @@ def test_n_is_what_the_number_is_over(records):
     assert [summaries[name].count for name in ("ok", "length", "l")] == [1, 1, 1]
 
 
+def test_where_room_is_short_failed_tasks_are_shown_before_what_was_skipped(records):
+    report = records.report(
+        *(records.case(f"{i}", records.result("EqualsExpected", i > 1)) for i in range(10)),
+        records.case("c", skipped=(records.skip("EqualsExpected"),)),
+        records.failure("d", not_run=("EqualsExpected",)),
+    )
+    assert table(report, 80)[0].endswith("task failed")
+    assert table(report, 120)[0].endswith("skipped  task failed")
+
+
 def test_columns_that_nobody_needs_are_left_out(records):
     report = records.report(*(records.case(str(i), records.result("length", i)) for i in range(4)))
     assert table(report) == [
@@ -185,9 +195,9 @@ def test_only_the_most_frequent_labels_are_listed(records):
 
 
 def test_plain_consoles_get_plain_glyphs(mixed):
-    shown = table(mixed, 80, "ascii")
+    shown = table(mixed, 120, "ascii")
     assert all(line.isascii() for line in shown)
-    assert "[----o-]" in shown[1]
+    assert "[---------o---]" in shown[1]
 
 
 def test_no_evaluators_is_no_table(records):

@@ -62,10 +62,10 @@ given up)
 
 Passed 2 of 5 cases   40.0 %  [11.8, 76.9]   95 % Wilson interval
 
-Evaluator       Kind        Result  [95 % interval]    0 %      100 %  n  errors
-EqualsExpected  assertion   60.0 %  [23.1, 88.2]          ├────●───┤   5
-tone            label      polite 75.0 %, rude 25.0 %                  4
-Judge           assertion   60.0 %  [23.1, 88.2]          ├────●───┤   5       1
+Evaluator       Kind        Result  [95 % interval]    n  errors  task failed
+EqualsExpected  assertion   60.0 %  [23.1, 88.2]       5                    1
+tone            label      polite 75.0 %, rude 25.0 %  4                    1
+Judge           assertion   60.0 %  [23.1, 88.2]       5       1            1
 
 Tasks that failed: 1 of 5
 ✗ spain  250 ms

@@ -289,9 +289,9 @@ EVALUATOR_COLUMNS = (
     ReportColumn("Result", "result", _result),
     ReportColumn("n", "count", _n, rank=1),
     ReportColumn("errors", "count", _count_of("failures", "bad"), rank=2, where_any=True),
-    ReportColumn("skipped", "count", _count_of("skipped", "warn"), rank=3, extra=True, where_any=True),
+    ReportColumn("skipped", "count", _count_of("skipped", "warn"), rank=5, extra=True, where_any=True),
     ReportColumn(
-        "task failed", "count", _count_of("task_failures", "bad"), rank=5, extra=True, where_any=True
+        "task failed", "count", _count_of("task_failures", "bad"), rank=3, extra=True, where_any=True
     ),
 )
 """The columns of the table of evaluators, for every view."""
