@@ -37,7 +37,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from calipers.stats.clusters import cluster_degrees, clustered_variance
+from calipers.stats.clusters import cluster_degrees, clustered_variance, independent_groups
 from calipers.stats.difference import (
     Difference,
     compare_paired,
@@ -113,6 +113,8 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     """Cases compared; if paired, the same ones."""
     clusters: int | None = None
     """Clusters of paired cases; `None` if none were declared."""
+    equal_clusters: float | None = None
+    """How many equally large clusters these are worth: two large ones among many small ones are worth little more than two."""
     smallest: float
     """The smallest difference worth seeing, on the scale of the difference."""
     needed_cases: int | None = None
@@ -298,6 +300,7 @@ def _change(
         baseline_cases=found.n_second,
         candidate_cases=found.n_first,
         clusters=found.n_clusters,
+        equal_clusters=_equal_clusters(question) if found.n_clusters else None,
         smallest=smallest,
         needed_cases=needed,
         population=question.population,
@@ -307,6 +310,11 @@ def _change(
         lost_cases=question.lost_cases,
         warning=question.warning,
     )
+
+
+def _equal_clusters(question: Question) -> float | None:
+    clusters = question.baseline_clusters
+    return None if clusters is None else independent_groups(Counter(clusters).values())
 
 
 def _difference(question: Question, candidate: Cases, baseline: Cases) -> Difference:

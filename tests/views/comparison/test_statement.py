@@ -7,6 +7,7 @@ from calipers.views.comparison.statement import (
     difference_text,
     footnote,
     label_text,
+    lead,
     lost_text,
     p_text,
     p_values_text,
@@ -60,6 +61,11 @@ from calipers.views.comparison.statement import (
             (0.5, 1.0),
             {"p_value": 0.125, "candidate_cases": 4, "difference": 1.0},
             "cannot tell: seen better by 100.0 points, 95 % interval 50.0 to 100.0, but 4 cases are too few to exclude luck (p 0.125)",
+        ),
+        (
+            (0.5, 1.0),
+            {"p_value": 0.125, "clusters": 4, "equal_clusters": 4.0, "difference": 1.0},
+            "cannot tell: seen better by 100.0 points, 95 % interval 50.0 to 100.0, but 4 clusters are too few to exclude luck (p 0.125)",
         ),
         (
             (),
@@ -164,3 +170,23 @@ def test_intervals_of_clusters_are_called_approximate(cluster, is_approximate):
         dataset.evaluate_sync(task, progress=False, seed=1) for task in (lambda n: n / 40, lambda n: n / 50)
     )
     assert ("approximate" in footnote(compare_reports(one, two))) == is_approximate
+
+
+def test_a_few_large_clusters_among_many_are_told_by_what_they_are_worth():
+    clusters = [0] * 30 + [1] * 30 + list(range(2, 30))
+
+    def gain(n):
+        return 0.2 if n < 60 else 0.1 * (-1) ** n
+
+    def score(output):
+        return output
+
+    cases = [Case(name=f"{n}", inputs=n, cluster=f"document {c}") for n, c in enumerate(clusters)]
+    dataset = Dataset(name="d", cases=cases, evaluators=[score])
+    tasks = (lambda n: 0.4 + n / 10_000, lambda n: 0.4 + n / 9_000 + gain(n))
+    found = compare_reports(*(dataset.evaluate_sync(task, progress=False) for task in tasks))
+    assert (
+        "but 30 clusters of unequal sizes, worth about 4 equal ones, are too few to exclude luck"
+        in sentence(found.change("score"))
+    )
+    assert lead(found)[-1].startswith("Add cases in new clusters: these are too few to exclude luck")

@@ -171,7 +171,8 @@ def _advice(found: Conclusion, change: Change | None, show: Callable[[str], str]
                 where = "" if change.paired else " on each side"
                 more = plural(_about(found.more_cases), "case")
                 return f"Add about {more}{where} to see a difference of {_smallest(change)}{look}"
-            return f"Add cases: these are too few to exclude luck{look}"
+            where = " in new clusters" if change is not None and change.clusters is not None else ""
+            return f"Add cases{where}: these are too few to exclude luck{look}"
         case "add attempts":
             if change is not None and change.attempted_once:
                 return f"{_ATTEMPT_TWICE}{look}"
@@ -447,18 +448,23 @@ def _unclear(change: Change, level: str) -> str:
         seen = f"{word_for(change, change.difference)} by {amount(change, change.difference)}, {level} interval {_ends(change)}"
         if change.p_value is not None and change.p_value <= 1 - interval.confidence:
             return f"perhaps {seen}: alone it would count, among all that was compared it may be luck"
-        units = (
-            "these attempts"
-            if _about_these(change)
-            else plural(change.candidate_cases, "case")
-            if change.clusters is None
-            else plural(change.clusters, "cluster")
-        )
-        return (
-            f"cannot tell: seen {seen}, but {units} are too few to exclude luck (p {p_text(change.p_value)})"
-        )
+        return f"cannot tell: seen {seen}, but {_few(change)} to exclude luck (p {p_text(change.p_value)})"
     between = f"between {_end(change, interval.low)} and {_end(change, interval.high)}"
     return f"cannot tell: {between}{_more(change)}"
+
+
+def _few(change: Change) -> str:
+    """What there is too little of."""
+    if _about_these(change):
+        return "these attempts are too few"
+    if change.clusters is None:
+        return f"{plural(change.candidate_cases, 'case')} are too few"
+    worth = change.clusters if change.equal_clusters is None else round(change.equal_clusters)
+    if worth == change.clusters:
+        return f"{plural(change.clusters, 'cluster')} are too few"
+    return (
+        f"{plural(change.clusters, 'cluster')} of unequal sizes, worth about {worth} equal ones, are too few"
+    )
 
 
 def _no_interval(change: Change) -> str:
