@@ -179,6 +179,58 @@ def covers_difference_of_two_large(draw, n, truth):
     return 0 in compare_paired(first, second, clusters=clusters).interval
 
 
+def few_large(_draw, n):
+    """Four clusters with 40, 20, 10 and 5 % of the cases; the others stand alone."""
+    sizes = [n * share // 100 for share in (40, 20, 10, 5)]
+    sizes += [1] * (n - sum(sizes))
+    return [cluster for cluster, size in enumerate(sizes) for _ in range(size)]
+
+
+def lognormal(draw, n):
+    """Clusters whose sizes have a long tail: 3 cases in the middle, and one in forty more than 19."""
+    found, cluster = [], 0
+    while len(found) < n:
+        found += [cluster] * max(1, round(draw.lognormvariate(1, 1)))
+        cluster += 1
+    return found[:n]
+
+
+def as_one(draw, clusters, truth):
+    """Whether each case passes, where those of a cluster all pass or all fail."""
+    passed = {cluster: draw.random() < truth for cluster in dict.fromkeys(clusters)}
+    return [float(passed[cluster]) for cluster in clusters]
+
+
+def covers_rate_as_one(sizes):
+    def covers(draw, n, truth):
+        clusters = sizes(draw, n)
+        cases = [(passed, 1) for passed in as_one(draw, clusters, truth)]
+        interval = rate(cases, clusters=clusters).interval
+        return interval is None or truth in interval  # a single cluster has none
+
+    return covers
+
+
+def covers_difference_as_one(sizes):
+    def covers(draw, n, truth):
+        clusters = sizes(draw, n)
+        first, second = ([[passed] for passed in as_one(draw, clusters, truth)] for _ in "ab")
+        interval = compare_paired(first, second, clusters=clusters).interval
+        return interval is None or 0 in interval
+
+    return covers
+
+
+def covers_gated_rate_as_one(sizes):
+    def covers(draw, n, truth):
+        clusters = sizes(draw, n)
+        cases = [[passed] for passed in as_one(draw, clusters, truth)]
+        interval = Level(cases=cases, clusters=clusters, is_rate=True).interval(0.95)
+        return interval is None or truth in interval
+
+    return covers
+
+
 def covers_gated_score(draw, n, truth):
     return truth in Level(cases=[[score] for score in scores(draw, n, truth)], bounds=(0.0, 1.0)).interval(
         0.95
@@ -271,6 +323,10 @@ ROWS = {
     f"rate, {REPEATS} repeats: two levels": covers_repeated_rate,
     f"rate, clusters of {CLUSTER}": covers_clustered_rate,
     "rate, half of the cases in one cluster": covers_unequal_rate,
+    "rate, four large clusters, each as one": covers_rate_as_one(few_large),
+    "rate, clusters of lognormal sizes, each as one": covers_rate_as_one(lognormal),
+    "rate in a gate, four large clusters, each as one: Gaffke": covers_gated_rate_as_one(few_large),
+    "rate in a gate, clusters of lognormal sizes, each as one: Gaffke": covers_gated_rate_as_one(lognormal),
     "rate, looked at after every case: betting": covers_anytime,
     "score between bounds: Wilson of an effective size": covers_share,
     "score between bounds, most at the upper one: the same": covers_mostly_best,
@@ -291,6 +347,10 @@ ROWS = {
     "difference, paired scores: t": covers_paired_scores,
     "difference, half of the cases in one cluster: clustered t": covers_unequal_difference,
     "difference, two thirds of the cases in two clusters: clustered t": covers_difference_of_two_large,
+    "difference of rates, four large clusters, each as one: clustered t": covers_difference_as_one(few_large),
+    "difference of rates, clusters of lognormal sizes, each as one: clustered t": covers_difference_as_one(
+        lognormal
+    ),
     "difference, paired scores: BCa": covers_paired_bootstrap,
     "difference, paired rates in a gate: exact in Tango's order": covers_gated_rates,
     "difference, paired scores in a gate: Gaffke": covers_gated_differences,

@@ -578,7 +578,7 @@ def test_scores_keep_to_the_range_that_their_evaluator_declares():
         return summarise(cases, [])["v"].estimate.interval
 
     likert = interval((0.0, 10.0), 9.0, 10.0, 10.0)
-    assert (likert.method, likert.high < 10, likert.low > 0) == ("effective-wilson", True, True)
+    assert (likert.method, likert.high < 10, likert.low > 0) == ("bounded-wilson", True, True)
     assert interval(None, 9.0, 10.0, 10.0).high > 10
     assert interval((0.0, 9.5), 9.0, 10.0, 10.0).method == "t", "a range that does not hold says nothing"
     tied = interval((0.0, 10.0), 10.0, 10.0, 10.0)

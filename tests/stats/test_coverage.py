@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from calipers import stats
+from calipers.stats.estimate import bounded_mean
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 
@@ -51,6 +54,8 @@ def test_clopper_and_pearson_never_fall_short_beyond_chance():
 
 DIPS = {
     "rate: Wilson": 91.5,
+    "rate, four large clusters, each as one": 88,
+    "rate, clusters of lognormal sizes, each as one": 85,
     "score between bounds, most at the upper one: the same": 90.5,
     "score without bounds: Student t": 89.5,
     "score between bounds, two thirds of the cases in two clusters: the same": 88.5,
@@ -60,8 +65,7 @@ DIPS = {
     "score: BCa bootstrap": 0,
     "difference, paired scores: BCa": 0,
 }
-"""Rows that may fall below 92: rates of few cases, scores and unequal clusters, whose intervals are called approximate, and bootstraps, which none
-shows."""
+"""Rows that may fall below 92: rates of few cases, and intervals that go by the spread they see, which are called approximate."""
 
 
 def test_no_other_interval_of_the_page_covers_less_than_92_percent():
@@ -72,3 +76,27 @@ def test_no_other_interval_of_the_page_covers_less_than_92_percent():
 def test_repeats_with_rare_failures_are_covered():
     row = f"rate, {COVERAGE.REPEATS} repeats: two levels"
     assert COVERAGE.share_covered((row, 30, 0.95, 400)) > 0.93
+
+
+def test_intervals_that_go_by_the_spread_between_scores_or_clusters_are_approximate():
+    passed, scores, clusters = [(1, 1), (0, 1), (1, 1), (1, 1)], [[0.1], [0.4], [0.9], [0.7]], [0, 0, 1, 2]
+    flags = [[float(count)] for count, _ in passed]
+    others = [[1.0], [1.0], [0.0], [1.0]]
+    cases = {
+        "rate": (stats.rate(passed), False),
+        "rate of repeated cases": (stats.rate([(1, 2), (2, 2), (0, 2)]), False),
+        "rate, every case a cluster of its own": (stats.rate(passed, clusters=range(4)), False),
+        "rate in clusters": (stats.rate(passed, clusters=clusters), True),
+        "pass@2 in clusters": (bounded_mean([1, 0.5, 0.3], n_observations=6, clusters=[0, 0, 1]), True),
+        "score": (stats.mean(scores), True),
+        "score between bounds": (stats.mean(scores, bounds=(0, 1)), True),
+        "score between bounds in clusters": (stats.mean(scores, bounds=(0, 1), clusters=clusters), True),
+        "difference of rates": (stats.compare_paired(flags, others), False),
+        "difference of rates in clusters": (stats.compare_paired(flags, others, clusters=clusters), True),
+        "unpaired": (stats.compare_unpaired(flags, others), False),
+        "unpaired, in clusters": (stats.compare_unpaired(flags, others, first_clusters=clusters), True),
+        "unpaired scores": (stats.compare_unpaired(scores, [*others[:3], [0.5]]), True),
+    }
+    assert {name: found.interval.approximate for name, (found, _) in cases.items()} == {
+        name: expected for name, (_, expected) in cases.items()
+    }

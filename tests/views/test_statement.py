@@ -348,7 +348,10 @@ def test_clusters_are_named_and_a_single_one_gives_no_interval(records):
         records.case(str(i), records.result("ok", i % 3 > 0), cluster=cluster)
         for i, cluster in enumerate("aabbcc")
     ]
-    assert lines(headline(Page(120), Statement(records.report(*cases))))[0].endswith(", 3 clusters")
+    statement = Statement(records.report(*cases))
+    assert lines(headline(Page(120), statement))[0].endswith("approximate 95 % Wilson interval, 3 clusters")
+    (note,) = sentences(Page(), statement.footnotes)
+    assert "Those of rates of cases in clusters are approximate: they go by the spread that was seen." in note
     alone = records.report(*(records.case(c, records.result("ok", True), cluster="a") for c in "xy"))
     (line,) = lines(headline(Page(120), Statement(alone)))
     assert line == "Passed 2 of 2 cases   100.0 %   no interval: one cluster of cases"

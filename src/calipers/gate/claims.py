@@ -29,7 +29,6 @@ from .measure import Measure
 from .verdict import Finding, Outcome, Unit, about, change, interval_words, quantity
 
 _SEE = "see which cases it lost, with `calipers compare`"
-_APPROXIMATE = {"t", "clustered-t", "fieller", "prediction-powered", "rogan-gladen"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -233,7 +232,7 @@ def _finding(claim: Claim, outcome: Outcome, shared: _Shared) -> Finding:
         limit=claim.limit,
         above=claim.above,
         interval=interval,
-        approximate=_is_approximate(interval),
+        approximate=interval is not None and interval.approximate,
         unit=claim.unit,
         n=measure.n,
         more_cases=needed - measure.n if needed is not None and needed > measure.n else None,
@@ -253,12 +252,7 @@ def _said(claim: Claim, value: float | None, interval: Interval | None) -> str:
         )
         return f"{shown} on {size}: {why}"
     words = interval_words(interval, claim.unit, signed=claim.signed)
-    return f"{shown}, {'approximate ' if _is_approximate(interval) else ''}{words}, on {size}"
-
-
-def _is_approximate(interval: Interval | None) -> bool:
-    """Whether an interval believes the spread that it sees; the others allow for what was not seen."""
-    return interval is not None and interval.method in _APPROXIMATE
+    return f"{shown}, {'approximate ' if interval.approximate else ''}{words}, on {size}"
 
 
 def _change(claim: Claim, value: float) -> str:

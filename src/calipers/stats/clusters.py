@@ -21,6 +21,7 @@ and 0.4, 0.1: they have a variance of 0, or of what rounding leaves, and no inte
 Limits. Simulated 95% intervals of scores cover 94 to 97%, with equal clusters from three on, and also where one cluster holds
 half of the cases. Then the mean is mostly that cluster's, and the interval is as wide as one or two degrees of freedom make it. Where two or
 three clusters hold most of the cases, and cases of a cluster are much alike, they cover 88 to 92%: the degrees of freedom are for independent cases.
+So do rates whose unequal clusters pass or fail as one: 85 to 94%.
 """
 
 from collections import Counter, defaultdict

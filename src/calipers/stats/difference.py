@@ -352,7 +352,8 @@ def _of_two_rates(one: Estimate | None, two: Estimate | None) -> Interval | None
     below = sqrt((p - one.interval.low) ** 2 + (two.interval.high - q) ** 2)
     above = sqrt((one.interval.high - p) ** 2 + (q - two.interval.low) ** 2)
     low, high = max(-1.0, p - q - below), min(1.0, p - q + above)
-    return Interval(low, high, one.interval.confidence, "newcombe")
+    clustered = one.interval.approximate or two.interval.approximate
+    return Interval(low, high, one.interval.confidence, "clustered-newcombe" if clustered else "newcombe")
 
 
 class PairedDifference(msgspec.Struct, frozen=True):

@@ -212,6 +212,8 @@ def bounded_mean(
     interval = None
     if size is not None:
         method: Method = "wilson" if size == n_observations else "effective-wilson"
+        if n_clusters is not None and n_clusters < len(sample):
+            method = "clustered-wilson"
         interval = wilson_of_rate(centre, size, confidence=confidence, method=method)
     return Estimate(
         value=centre,
@@ -249,7 +251,7 @@ def _between(
         tail = (1 - confidence) / 2
         reach = normal_quantile(tail) / student_t_quantile(tail, cluster_degrees(sizes))
         trials = max(trials, centre * (1 - centre) / variance * reach * reach)
-    found = wilson_of_rate(centre, trials, confidence=confidence, method="effective-wilson")
+    found = wilson_of_rate(centre, trials, confidence=confidence, method="bounded-wilson")
     return Interval(low + width * found.low, low + width * found.high, confidence, found.method)
 
 

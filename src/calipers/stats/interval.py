@@ -31,6 +31,8 @@ from calipers.stats.sample import check_confidence, check_resamples, finite_valu
 Method = Literal[
     "wilson",
     "effective-wilson",
+    "bounded-wilson",
+    "clustered-wilson",
     "clopper-pearson",
     "jeffreys",
     "t",
@@ -38,6 +40,7 @@ Method = Literal[
     "within-t",
     "bca",
     "newcombe",
+    "clustered-newcombe",
     "gaffke",
     "tango-exact",
     "log-log",
@@ -50,6 +53,23 @@ Method = Literal[
     "prediction-powered",
 ]
 """How an interval was made; the functions that return one say which."""
+
+_APPROXIMATE: frozenset[Method] = frozenset(
+    {
+        "bounded-wilson",
+        "clustered-wilson",
+        "t",
+        "clustered-t",
+        "welch",
+        "clustered-newcombe",
+        "bca",
+        "fieller",
+        "rogan-gladen",
+        "prediction-powered",
+    }
+)
+"""Methods that take the spread they see, between scores or between clusters, for the true one. Where it is not, as with rare scores
+far away or a few large clusters that agree by luck, they cover less than they say: docs/explanation/which-interval.md has a table."""
 
 
 class Interval(msgspec.Struct, frozen=True):
@@ -68,6 +88,11 @@ class Interval(msgspec.Struct, frozen=True):
     def width(self) -> float:
         """`high - low`."""
         return self.high - self.low
+
+    @property
+    def approximate(self) -> bool:
+        """Whether it may cover less than `confidence`, since it goes by the spread that was seen between scores or clusters."""
+        return self.method in _APPROXIMATE
 
     def __contains__(self, value: float) -> bool:
         return self.low <= value <= self.high

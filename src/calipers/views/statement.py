@@ -8,7 +8,7 @@ in its own way.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar
@@ -19,7 +19,7 @@ from calipers.errors import OtherLoopError
 from calipers.report.report import Report
 from calipers.report.summary import Summary
 from calipers.scoring.scoring import TASK
-from calipers.stats import Estimate
+from calipers.stats import Estimate, Interval
 from calipers.stats.number_text import METHODS, confidence_text, number, plural, rate_text, seconds
 from calipers.stats.sample import values_for_quantile
 
@@ -27,8 +27,6 @@ from .outcome import count_dropped, silences
 from .text import fit
 
 if TYPE_CHECKING:
-    from calipers.stats.interval import Method
-
     from .outcome import Record
 
 _SILENT = 10
@@ -512,7 +510,8 @@ def _how(rate: Estimate) -> str:
         how = "no interval: one cluster of cases" if rate.n_clusters == 1 else "no interval"
     else:
         method = _IN_SHORT.get(rate.interval.method) or METHODS[rate.interval.method]
-        how = f"{confidence_text(rate.interval.confidence)} {method} interval"
+        approximate = "approximate " if rate.interval.approximate else ""
+        how = f"{approximate}{confidence_text(rate.interval.confidence)} {method} interval"
     if rate.n_clusters is not None and rate.n_clusters > 1:
         how += f", {rate.n_clusters:,} clusters"
     return how
@@ -651,17 +650,19 @@ def _teardown(report: Report, broken: int) -> Line:
 def _footnotes(
     report: Report, rate: Estimate | None, summaries: Mapping[str, Summary], confidence: float
 ) -> Iterator[Line]:
-    estimates = [rate, *(each for s in summaries.values() for each in (s.estimate, s.graded))]
-    intervals = [each.interval for each in estimates if each is not None and each.interval is not None]
-    methods: dict[Method, None] = dict.fromkeys(interval.method for interval in intervals)
+    rates = [rate, *(summary.estimate for summary in summaries.values() if summary.kind == "assertion")]
+    means = [each.estimate if each.kind == "score" else each.graded for each in summaries.values()]
+    methods = dict.fromkeys(METHODS[found.method] for found in _intervals([*rates, *means]))
     if methods:
         level = confidence_text(confidence)
         text = (
-            f"[low, high] is a {level} interval ({'; '.join(METHODS[method] for method in methods)}): with fresh cases of "
+            f"[low, high] is a {level} interval ({'; '.join(methods)}): with fresh cases of "
             f"the same kind, {level} of such intervals would contain the true value."
         )
-        if any(_is_scored(summary) for summary in summaries.values()):
-            text += " Those of scores are approximate: they go by the spread that was seen."
+        of = {"scores": means, "rates of cases in clusters": rates}
+        approximate = [what for what, found in of.items() if any(x.approximate for x in _intervals(found))]
+        if approximate:
+            text += f" Those of {' and of '.join(approximate)} are approximate: they go by the spread that was seen."
         if report.repeat > 1:
             text += " Repeats measure the same cases better; only more cases tell more about new ones."
         yield (Part(text, "quiet"),)
@@ -686,7 +687,5 @@ def _footnotes(
         yield (Part(text + ("; a failed task or evaluator gives none." if lost else "."), "quiet"),)
 
 
-def _is_scored(summary: Summary) -> bool:
-    """Whether a column shows a mean of scores with its interval."""
-    mean = summary.estimate if summary.kind == "score" else summary.graded
-    return mean is not None and mean.interval is not None
+def _intervals(estimates: Iterable[Estimate | None]) -> list[Interval]:
+    return [found.interval for found in estimates if found is not None and found.interval is not None]

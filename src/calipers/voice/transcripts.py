@@ -251,7 +251,7 @@ def _of_share(
             at_least=trials,
             confidence=confidence,
         )
-    return wilson_of_rate(value, trials, confidence=confidence, method="effective-wilson")
+    return wilson_of_rate(value, trials, confidence=confidence, method="clustered-wilson")
 
 
 def named_clusters(clusters: Sequence[str | None]) -> list[Hashable] | None:

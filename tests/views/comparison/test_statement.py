@@ -158,18 +158,38 @@ def test_labels_that_moved_are_counted():
 
 
 @pytest.mark.parametrize(
-    ("cluster", "is_approximate"), [(lambda n: f"document {n // 4}", True), (lambda _: None, False)]
+    ("is_rate", "in_clusters", "paired", "told"),
+    [
+        (False, True, True, "Those of cases in clusters are approximate"),
+        (False, False, True, "Those of scores are approximate"),
+        (True, True, True, "Those of cases in clusters are approximate"),
+        (True, True, False, "Those of cases in clusters are approximate"),
+        (True, False, True, None),
+        (True, False, False, None),
+    ],
 )
-def test_intervals_of_clusters_are_called_approximate(cluster, is_approximate):
-    def score(output):
-        return output
+def test_intervals_that_go_by_the_spread_are_called_approximate(is_rate, in_clusters, paired, told):
+    def judged(output):
+        return output > 0.5 if is_rate else output
 
-    cases = [Case(name=f"{n}", inputs=n, cluster=cluster(n)) for n in range(40)]
-    dataset = Dataset(name="d", cases=cases, evaluators=[score])
     one, two = (
-        dataset.evaluate_sync(task, progress=False, seed=1) for task in (lambda n: n / 40, lambda n: n / 50)
+        Dataset(
+            name="d",
+            cases=[
+                Case(
+                    name=f"{n}{part}", inputs=n + shift, cluster=f"document {n // 4}" if in_clusters else None
+                )
+                for n in range(40)
+            ],
+            evaluators=[judged],
+        ).evaluate_sync(task, progress=False, seed=1)
+        for task, part, shift in (
+            (lambda n: n / 40, "", 0),
+            (lambda n: n / 50, *(("", 0) if paired else ("b", 0.5))),
+        )
     )
-    assert ("approximate" in footnote(compare_reports(one, two))) == is_approximate
+    text = footnote(compare_reports(one, two))
+    assert told in text if told else "approximate" not in text
 
 
 def test_a_few_large_clusters_among_many_are_told_by_what_they_are_worth():

@@ -22,6 +22,7 @@ from calipers.comparison.comparison import Comparison
 from calipers.comparison.conclusion import Conclusion, ConclusionOutcome
 from calipers.comparison.flips import Flip
 from calipers.data.argument_checks import check_whole_number
+from calipers.stats import Interval
 from calipers.stats.number_text import confidence_text, number, percent, plural, rate_text, seconds
 from calipers.views.text import fit
 
@@ -405,16 +406,28 @@ def footnote(comparison: Comparison) -> str:
             "The question is whether cases like these changed, of which these are a sample. "
             f"The unit is the {unit}: attempts at it are averaged first."
         )
-    found = [comparison.pass_rate, *comparison.evaluators]
-    clustered = (
-        " It is approximate for cases in clusters: where two or three of these hold most of the cases it covers somewhat less."
-        if any(change and change.interval and change.interval.method == "clustered-t" for change in found)
+    changes = [comparison.pass_rate, *comparison.evaluators]
+    kinds = dict.fromkeys(
+        _spread_between(change, change.interval)
+        for change in changes
+        if change and change.interval and change.interval.approximate
+    )
+    approximate = (
+        f" Those of {' and of '.join(kinds)} are approximate: they go by the spread that was seen."
+        if kinds
         else ""
     )
     return (
-        f"{question} [low, high] is a {level} interval of the difference.{clustered} "
+        f"{question} [low, high] is a {level} interval of the difference.{approximate} "
         f"p is the chance of a difference as large, either way, where nothing changed; {adjusted}.{together}"
     )
+
+
+def _spread_between(change: Change, interval: Interval) -> str:
+    """What an approximate interval is of."""
+    if interval.method.startswith("clustered"):
+        return "cases in clusters"
+    return "scores" if change.kind == "score" else "repeated attempts"
 
 
 def times_note(comparison: Comparison, *, show: Callable[[str], str] = str) -> str | None:
