@@ -26,8 +26,10 @@ from calipers.comparison import compare_reports
 from calipers.data.result import EvaluatorSpec, SkippedEvaluation
 from calipers.errors import InvalidOptionError
 from calipers.evaluators import CloseTo, EqualsExpected
+from calipers.gate import Policy, Rules, judge_run
 from calipers.report.summary import durations, passes, tally
 from calipers.stats import mean, rate, wilson
+from calipers.views.terminal import report_text
 
 
 def summarise(cases, failures, **options):
@@ -717,6 +719,51 @@ def test_graded_scores_count_only_where_they_say_more_than_the_assertions(scores
 
 
 # ---------------------------------------------------------------------- what a crash counts against
+
+
+ODD_AND_EVEN = [
+    Case(name=f"{n}", inputs=n, metadata={"odd": n % 2}, **({"expected_output": n} if n < 16 else {}))
+    for n in range(25)
+]
+
+
+def odd_judged(*crashes):
+    """A report of cases of which `judges_odd` skips the even ones by its own logic, and `EqualsExpected` those that expect nothing."""
+
+    def task(number):
+        if number in crashes:
+            raise RuntimeError("boom")
+        return number if number % 3 else -1
+
+    def judges_odd(output, metadata):
+        return output > 0 if metadata["odd"] else Skipped("an even number")
+
+    dataset = Dataset(name="d", cases=ODD_AND_EVEN, evaluators=[EqualsExpected(), judges_odd])
+    return dataset.evaluate_sync(task, progress=False)
+
+
+def test_a_crash_that_an_evaluator_might_have_skipped_is_counted_apart():
+    found = odd_judged(1, 2, 20, 21, 22).summaries()
+    assert {name: (one.task_failures, one.unsure_task_failures) for name, one in found.items()} == {
+        "EqualsExpected": (2, 0),
+        "judges_odd": (5, 5),
+    }
+
+
+def test_report_comparison_and_gate_say_where_it_is_not_known_whether_a_crash_counts():
+    one, two = odd_judged(1, 2, 20, 21, 22), odd_judged(1, 24)
+    shown, compared = one.summaries()["judges_odd"].estimate, compare_reports(one, two)
+    assert (shown.value, compared.change("judges_odd").baseline) == (7 / 15, 7 / 12)
+    assert (
+        "judges_odd skips some cases; whether it would have judged 5 attempts whose task failed is not known"
+        in (" ".join(report_text(one).split()))
+    )
+    told = "'judges_odd' leaves out 4 cases that failed in one run and had nothing to judge in the other ('24', '2', '20' and 1 more)"
+    (note,) = [each for each in compared.warnings if "leaves out" in each and "judges_odd" in each]
+    assert note.startswith(told)
+    policy = Policy(evaluators={"judges_odd": Rules(margin=0.05)})
+    (note,) = [each for each in judge_run(two, policy, baseline=one).notes if "leaves out" in each]
+    assert note.startswith("judges_odd leaves out 4 cases")
 
 
 def test_a_crash_counts_against_the_evaluators_that_would_have_judged_it():

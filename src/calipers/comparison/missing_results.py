@@ -9,6 +9,7 @@ An attempt that got no answer (`calipers.data.infrastructure`) counts as not pas
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from typing import TypeAlias
 
 from calipers.data.record import ReportCase
 from calipers.stats.estimate import Estimate
@@ -16,6 +17,9 @@ from calipers.stats.number_text import first_few, plural
 
 from .case_pairs import Pair, Record, RunCase
 from .columns import ColumnKey, Columns, metric, without_metric
+
+Numbers: TypeAlias = Sequence[float]
+"""What counts of the attempts at a case; none where nothing was judged."""
 
 
 def unanswered(count: int, answered: Estimate | None, attempts: int, *, whose: str = "") -> str:
@@ -45,6 +49,35 @@ def missing_results(
             )
 
 
+def skipped_crashes(
+    subject: str,
+    pairs: Sequence[Pair],
+    before: Callable[[RunCase], Numbers],
+    after: Callable[[RunCase], Numbers],
+) -> Iterator[str]:
+    """The cases that are left out since one run crashed on them, and an evaluator skipped them in the other.
+
+    Args:
+        subject: what is compared.
+        pairs: the same cases in both runs.
+        before: the numbers of a case in the baseline.
+        after: the same in the candidate.
+    """
+    names = [
+        two.name
+        for one, two in pairs
+        if bool(found := before(one)) != bool(after(two))
+        and _is_crash(one if found else two)
+        and not _is_crash(two if found else one)
+    ]
+    if names:
+        yield (
+            f"{subject} leaves out {plural(len(names), 'case')} that failed in one run and had nothing to judge in the other "
+            f"({first_few([*map(repr, names)])}); `calipers show` of the run that failed cannot know it, and counts such a case as "
+            "not passed"
+        )
+
+
 def unrecorded(pairs: Sequence[Pair], baseline: Columns, candidate: Columns) -> Iterator[str]:
     """The metrics that a run has not recorded in every attempt that finished, or that the candidate has no more."""
     cases = {
@@ -70,6 +103,11 @@ def _missing(side: Columns, key: ColumnKey | None) -> Callable[[RunCase], int]:
     if key is None:
         return lambda case: sum(record.passed is None for record in case.attempts)
     return lambda case: side.missing(case, key) and side.missing(_finished(case), key)
+
+
+def _is_crash(case: RunCase) -> bool:
+    """Whether no attempt at a case finished."""
+    return not any(isinstance(record, ReportCase) for record in case.attempts)
 
 
 def _finished(case: RunCase) -> RunCase:

@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import compress
 from typing import Any, NamedTuple
 
@@ -29,7 +30,7 @@ from .change import (
 from .columns import PASS_RATE, ColumnKey, Columns, durations, metric, passes
 from .evaluator_changes import ChangedEvaluator, ComparedEvaluators, EvaluatorChanges
 from .flips import Flip, flips_of, gave
-from .missing_results import missing_results, unrecorded
+from .missing_results import missing_results, skipped_crashes, unrecorded
 
 _DROPPED = frozenset({"score", "duration", "metric"})
 """What an attempt that crashed does not have; of an assertion it counts as one that does not hold."""
@@ -134,6 +135,7 @@ class Questions(msgspec.Struct, frozen=True, kw_only=True):
                 warning=_headline_warning(runs),
             )
             runs.problems.extend(missing_results("the pass rate", None, alike.pairs, baseline, candidate))
+            runs.problems.extend(skipped_crashes("the pass rate", alike.pairs, passes, passes))
             slices = self._slices(runs)
         runs.problems.extend(_missing_results(runs, shared))
         runs.problems.extend(unrecorded(pairs, baseline, candidate))
@@ -419,6 +421,9 @@ def _missing_results(runs: Runs, keys: Sequence[ColumnKey]) -> Iterator[str]:
         if names[key[0]] == 2:  # one column in each run
             pairs = runs.alike(key[0]).pairs
             yield from missing_results(repr(key[0]), key, pairs, runs.baseline, runs.candidate)
+            if key[1] != "label":
+                numbers = [partial(side.scores, key=key) for side in (runs.baseline, runs.candidate)]
+                yield from skipped_crashes(repr(key[0]), pairs, *numbers)
 
 
 def _lone_columns(keys: Sequence[ColumnKey], other: Columns) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 from calipers.comparison.case_pairs import RunCase
 from calipers.comparison.columns import PASS_RATE, ColumnKey, Columns, durations, metric, without_metric
 from calipers.comparison.evaluator_changes import ChangedEvaluator
+from calipers.comparison.missing_results import skipped_crashes
 from calipers.errors import InvalidOptionError
 from calipers.stats import stakes_for
 from calipers.stats.number_text import first_few, plural
@@ -331,6 +332,7 @@ class Limits:
         worst = _worst(above=above)
         pairs = self.runs.alike(name)
         both = self.runs.both(ours.values(worst), theirs.values(worst), pairs)
+        self.notes.extend(skipped_crashes(title, pairs, theirs.values(worst), ours.values(worst)))
         if not both.run:
             yield undecided(title, rule, "no case was judged in both runs", "run both on the same cases")
             return

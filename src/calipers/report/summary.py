@@ -46,6 +46,9 @@ class Summary(msgspec.Struct, kw_only=True):
     """Attempts the evaluator did not apply to."""
     task_failures: int
     """Attempts whose task did not finish, so that the evaluator never ran."""
+    unsure_task_failures: int = 0
+    """Of these, attempts that the evaluator might have skipped: it skipped others whose cases state the same expectations. A rate
+    counts them as not passed."""
     estimate: Estimate | None
     """The rate of an assertion or the mean of a score, with its interval; `None` for labels."""
     passed: int | None = None
@@ -222,10 +225,18 @@ _REASON = 1_000
 """Characters of one of them."""
 
 
+_Stated: TypeAlias = tuple[bool, bool]
+"""Whether a case states an expected output, and expected tool calls."""
+
+
+def _stated(record: ReportCase | ReportCaseFailure) -> _Stated:
+    return record.has_expected_output, record.expected_tool_calls is not None
+
+
 class _Ledger:
     """What one evaluator did and did not get to judge."""
 
-    __slots__ = ("failures", "heard", "ran", "reasons", "task_failures")
+    __slots__ = ("crashed", "failures", "heard", "ran", "reasons", "skipped", "task_failures")
 
     def __init__(self) -> None:
         self.heard = False
@@ -238,6 +249,15 @@ class _Ledger:
         """Attempts it failed on."""
         self.task_failures = Passes()
         """Attempts whose task failed first."""
+        self.crashed: Counter[_Stated] = Counter()
+        """The same, by what their cases state."""
+        self.skipped: defaultdict[str | None, set[_Stated]] = defaultdict(set)
+        """What cases state that it skipped, by the name of the result; `None` where all of it was skipped."""
+
+    def unsure(self, name: str) -> int:
+        """Attempts whose task failed, and of which it might have skipped a result."""
+        skipped = self.skipped.get(None, set()) | self.skipped.get(name, set())
+        return sum(self.crashed[stated] for stated in skipped)
 
     def skip(self, reason: str) -> None:
         """Note why it was skipped."""
@@ -303,7 +323,9 @@ class Tally:
                 self._lost.add(unit, False)
             self._failed_tasks[record.error_type] += 1
             for name in record.not_run:
-                self._ledgers[name].task_failures.add(unit, False)
+                ledger = self._ledgers[name]
+                ledger.task_failures.add(unit, False)
+                ledger.crashed[_stated(record)] += 1
             return
         self._seconds.add(record.task_duration)
         if record.metrics:
@@ -313,7 +335,9 @@ class Tally:
         judged: dict[str, bool] = {}
         for skip in record.skipped:
             judged[skip.evaluator] = False
-            self._ledgers[skip.evaluator].skip(skip.reason)
+            ledger = self._ledgers[skip.evaluator]
+            ledger.skip(skip.reason)
+            ledger.skipped[None if skip.key_of is None else skip.name].add(_stated(record))
         for result in record.results:
             kind = kind_of(result.value)
             column = self._columns.get((result.name, kind))
@@ -531,6 +555,7 @@ def _summary(column: _Column, ledgers: defaultdict[str, _Ledger], units: Units, 
         failures=sum(entry.failures.count for entry in ledger),
         skipped=max(0, sum(entry.ran for entry in ledger) - column.count),
         task_failures=sum(entry.task_failures.count for entry in ledger),
+        unsure_task_failures=sum(entry.unsure(column.name) for entry in ledger),
         estimate=rated if assertion else graded,
         passed=column.passes.held if assertion else None,
         labels=dict(column.labels.most_common()) if column.kind == "label" else None,

@@ -681,10 +681,23 @@ def _footnotes(
         )
         names = Part(", ".join(equal), "quiet", rows=2)
         yield Part("No interval for ", "quiet"), names, Part(text, "quiet")
+    for name, summary in summaries.items():
+        if summary.unsure_task_failures and summary.kind == "assertion" and summary.estimate:
+            yield _unsure(name, summary)
     if any(summary.graded is not None for summary in summaries.values()):
         lost = any(summary.failures or summary.task_failures for summary in summaries.values())
         text = "A graded row is the mean of the scores behind a verdict, over the n attempts that have one"
         yield (Part(text + ("; a failed task or evaluator gives none." if lost else "."), "quiet"),)
+
+
+def _unsure(name: str, summary: Summary) -> Line:
+    """That failed tasks count against an evaluator which might have skipped them."""
+    failed = plural(summary.unsure_task_failures, "attempt")
+    text = (
+        f" skips some cases; whether it would have judged {failed} whose task failed is not known, and the rate counts these as not "
+        "passed. A comparison leaves out those that it skipped in the other run."
+    )
+    return Part(name, "quiet", cells=60), Part(text, "quiet")
 
 
 def _intervals(estimates: Iterable[Estimate | None]) -> list[Interval]:
