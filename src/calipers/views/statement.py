@@ -33,7 +33,7 @@ _SILENT = 10
 """Evaluators without a result that are named."""
 _TAGS = 12
 """Tags that are shown: those with the most attempts."""
-_IN_SHORT: dict[str, str] = {"effective-wilson": "Wilson"}
+_IN_SHORT: dict[str, str] = {"effective-wilson": "Wilson", "clustered-wilson": "Wilson"}
 """Methods of intervals whose names are shorter in the headline."""
 _A_HICCUP = 0.5
 """Seconds: an evaluator that blocked the event loop once, for less than this, is not noted. The machine was busy."""
