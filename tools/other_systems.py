@@ -13,7 +13,6 @@ ROOT = Path(__file__).resolve().parent.parent
 POSIX_ONLY = {
     "src/calipers/sandbox/child.py": "Sandbox.run refuses Windows before it starts a child",
     "src/calipers/sandbox/confinement.py": "the same",
-    "src/calipers/sandbox/detection.py": "the same",
     "src/calipers/sandbox/launcher.py": "the same: it is what the child runs",
     "src/calipers/sandbox/python.py": "the same: it reads how a child ended",
 }

@@ -95,7 +95,7 @@ def read_graph(data: Any) -> Graph[Any, Any]:
             f"the rollout has format version {version}, and this release reads up to {FORMAT_VERSION}: "
             "install a newer calipers"
         )
-    turns = check_list("the turns of a stored rollout", data.get("turns"), error=InvalidRolloutError)
+    turns: Any = check_list("the turns of a stored rollout", data.get("turns"), error=InvalidRolloutError)
     read = [_read_turn(turn, f"turns[{place}]") for place, turn in enumerate(turns)]
     children = tree_of((turn.get("turn"), node) for turn, node in zip(turns, read, strict=True))
     stopped, broke_off = data.get("stopped"), data.get("broke_off", False)
