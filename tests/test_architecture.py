@@ -1,6 +1,7 @@
 """The shape of the package: which module may import which, how large things are, and what never appears."""
 
 import ast
+import runpy
 import subprocess
 import sys
 import tomllib
@@ -579,3 +580,10 @@ def test_the_code_for_type_checkers_is_read_by_both_and_every_ignore_in_it_must_
     directive = "# pyright: reportUnnecessaryTypeIgnoreComment=true\n"
     assert not [path.name for path in files if not path.read_text(encoding="utf-8").startswith(directive)]
     assert not [path.name for path in files if path.name.startswith("test_")], "nobody runs this code"
+
+
+def test_the_lists_of_the_tools_name_what_is_there():
+    left_out = runpy.run_path(str(ROOT / "tools" / "each_python.py"))["missing"]()
+    posix_only = runpy.run_path(str(ROOT / "tools" / "other_systems.py"))["POSIX_ONLY"]
+    assert left_out == []
+    assert [name for name in posix_only if not (ROOT / name).is_file()] == []
