@@ -106,6 +106,57 @@ def test_after():
     assert len(report.cases) >= 3
 
 
+DIRECT = """
+import os, signal, time
+
+def agent(country):
+    if country == "Peru":
+        os.kill(os.getpid(), signal.{signal})
+        time.sleep(60)
+    return right(country)
+
+def measured():
+    ordered = Dataset(cases=[Case(name="first", inputs="France"), Case(name="second", inputs="Peru")],
+                      evaluators=[lambda output: True])
+    return ordered.evaluate_sync(agent, max_concurrency=1, progress=False)
+
+@pytest.fixture
+def report():
+    return measured()
+
+def test_fails():
+    assert len(measured().cases) == 2
+
+def test_passes():
+    assert len(measured().cases) < 2
+
+def test_of_a_fixture(report):
+    assert len(report.cases) < 2
+
+@pytest.mark.calipers_sends_signals
+def test_marked():
+    assert len(measured().cases) < 2
+
+def test_after(): ...
+"""
+
+
+@pytest.mark.parametrize("sent", ["SIGINT", "SIGTERM"])
+@pytest.mark.parametrize("test", ["test_fails", "test_passes", "test_of_a_fixture"])
+def test_an_interrupt_of_a_run_that_a_test_began_itself_ends_the_session(folder, test, sent):
+    folder.write("test_it.py", DIRECT.replace("{signal}", sent))
+    done = folder.pytest("-q", "-k", f"{test} or test_after")
+    assert done.code == 2
+    assert "KeyboardInterrupt" in done.out
+    assert done.counts.keys() <= {"deselected"}
+
+
+def test_a_test_that_sends_signals_itself_may_say_so(folder):
+    folder.write("test_it.py", DIRECT.replace("{signal}", "SIGINT"))
+    done = folder.pytest("-q", "-k", "test_marked or test_after")
+    assert (done.code, done.counts["passed"]) == (0, 2)
+
+
 @pytest.mark.parametrize(
     ("options", "plugins", "who"),
     [

@@ -39,6 +39,8 @@ _SAID: Final[dict[int, str]] = {
     signal.SIGINT: "stopping: what is finished is kept; Ctrl-C again ends at once",
     signal.SIGTERM: "stopping, by SIGTERM: what is finished is kept",
 }
+_taken = 0
+"""How many signals a run of this process was stopped by."""
 _heard = False
 """Whether a handler of ours has heard a signal since it is in place."""
 
@@ -58,6 +60,11 @@ def is_interrupt(error: BaseException) -> bool:
 def was_signalled() -> bool:
     """Whether a handler of ours has heard a signal, so that runs are about to be stopped."""
     return _heard
+
+
+def signals_taken() -> int:
+    """How many signals have ended runs of this process, and so did not end what called them."""
+    return _taken
 
 
 def claim_main(task: "asyncio.Task[Any]") -> None:
@@ -212,6 +219,9 @@ class _Listener(_Handlers):
 
     def has_arrived(self) -> None:
         """Say that a run was stopped by the signal."""
+        global _taken  # noqa: PLW0603
+        if self._missed is not None:
+            _taken += 1
         self._missed = None
 
     def _handle(self, number: int, frame: FrameType | None) -> None:

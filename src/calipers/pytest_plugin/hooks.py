@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import sys
 from functools import wraps
 from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,7 @@ MARKER = (
     "pass."
 )
 
+SIGNALS_MARKER = "calipers_sends_signals: the test stops a run by Ctrl-C or SIGTERM itself, and so that signal does not end the session"
 VOICE_MARKER = (
     "calipers_voice(prompt, *, expect, prompts=None, runs=1, max_concurrency=None, perturbation=None, task_timeout=None): "
     "say prompts to an agent; the fixture calipers_voice_result is what came of it."
@@ -130,6 +132,7 @@ def _count(text: str) -> int:
 def pytest_configure(config: pytest.Config) -> None:
     """Get ready to note what tests measure."""
     config.addinivalue_line("markers", MARKER)
+    config.addinivalue_line("markers", SIGNALS_MARKER)
     config.addinivalue_line("markers", VOICE_MARKER)
     worker: dict[str, Any] | None = getattr(config, "workerinput", None)
     seed = config.option.calipers_seed
@@ -144,6 +147,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[SESSION] = session
     config.pluginmanager.register(session, "calipers-session")
     config.pluginmanager.register(SummaryGuard(session), "calipers-summary-guard")
+    config.pluginmanager.register(SignalHooks(), "calipers-signals")
     config.pluginmanager.register(VoiceHooks(), "calipers-voice")
     if config.option.calipers_out and worker is None:
         from calipers.pytest_plugin.session_report import checked_targets
@@ -222,6 +226,35 @@ def pytest_runtest_call(item: pytest.Item) -> "Generator[None, Result[None], Non
         yield
     finally:
         item.obj = body
+
+
+class SignalHooks:
+    """Let the Ctrl-C or SIGTERM that ended a run also end the session, whatever the test makes of the unfinished report."""
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> "Generator[None, Result[None], None]":
+        """For runs of fixtures."""
+        yield from _passing_on_signals(item)
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> "Generator[None, Result[None], None]":
+        """For runs of the test itself."""
+        yield from _passing_on_signals(item)
+
+
+def _passing_on_signals(item: pytest.Item) -> "Generator[None, Result[None], None]":
+    before = _signals_taken()
+    outcome = yield
+    if _signals_taken() == before or item.get_closest_marker("calipers_sends_signals") is not None:
+        return
+    if outcome.excinfo is None or not issubclass(outcome.excinfo[0], KeyboardInterrupt):
+        outcome.force_exception(KeyboardInterrupt())
+
+
+def _signals_taken() -> int:
+    # Where the module is not loaded yet, there was no run.
+    interrupt = sys.modules.get("calipers.process.interrupt")
+    return 0 if interrupt is None else interrupt.signals_taken()
 
 
 class VoiceHooks:
