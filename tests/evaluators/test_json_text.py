@@ -241,9 +241,15 @@ def test_nothing_is_read_from_files(judge, tmp_path):
         judge(MatchesJSONSchema({"$ref": file.as_uri()}), {})
 
 
-def test_an_invalid_schema_is_an_error_and_not_a_violation(judge):
+def test_an_invalid_schema_is_refused_before_anything_is_run():
     with pytest.raises(InvalidOptionError, match="is not valid"):
-        judge(MatchesJSONSchema({"type": "nonsense"}), {})
+        MatchesJSONSchema({"type": "nonsense"})
+
+
+@pytest.mark.parametrize("value", [None, 1, "yes"])
+def test_whether_formats_count_is_yes_or_no(value):
+    with pytest.raises(InvalidOptionError, match="check_formats must be True or False"):
+        MatchesJSONSchema({"type": "string"}, check_formats=value)
 
 
 @pytest.mark.parametrize("schema", [{}, True, None, "{}", []])

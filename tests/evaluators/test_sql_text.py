@@ -117,6 +117,13 @@ def test_an_unknown_dialect_is_an_error_that_names_the_known_ones(kind):
         kind("postgre")
 
 
+@pytest.mark.parametrize("dialect", [0, [], {}, 3])
+@pytest.mark.parametrize("kind", [ParsesAsSQL, IsReadOnlySQL])
+def test_a_dialect_is_a_text(kind, dialect):
+    with pytest.raises(InvalidOptionError, match="dialect must be a text"):
+        kind(dialect)
+
+
 @pytest.mark.parametrize("limit", [0, -1, 1.5, True, "1"])
 def test_a_limit_is_a_whole_number_from_1_up(limit):
     with pytest.raises(InvalidOptionError, match="max_statements"):

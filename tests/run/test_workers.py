@@ -540,6 +540,7 @@ def test_seeds_follow_from_run_seed_case_and_repeat_in_any_order():
         ("retry", 3),
         ("repeat", None),
         ("lifecycle", 3),
+        ("keep_secrets", "no"),
         ("on_record", "x"),
         ("progress", 3),
         ("name", 3),

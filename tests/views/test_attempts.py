@@ -264,6 +264,18 @@ def test_a_reason_of_several_lines_stands_below_its_name(records):
     ]
 
 
+def test_what_a_task_raised_in_several_lines_is_shown_in_them(records):
+    raised = "ValidationError: 2 errors\na\n  not a number \x1b[31m\nb\n  is missing"
+    report = records.report(records.failure("bad", raised))
+    assert section(report, "Tasks that failed")[-5:] == [
+        "    ValidationError: 2 errors",
+        "    a",
+        "      not a number \\x1b[31m",
+        "    b",
+        "      is missing",
+    ]
+
+
 def test_a_long_list_of_lines_is_cut_and_says_so(records):
     report = records.report(
         records.case("bad", records.result("path", False, "\n".join(map(str, range(50)))))

@@ -6,6 +6,7 @@ counts. Text must be JSON as a whole: JSON inside a sentence or a Markdown code 
 
 import json
 import math
+from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from decimal import Decimal
 from functools import cached_property
@@ -13,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from calipers.data.argument_checks import check_flag
 from calipers.data.context import EvaluatorContext
 from calipers.data.evaluator import Evaluator
 from calipers.data.result import EvaluationReason
@@ -64,6 +66,7 @@ class MatchesJSONSchema(Evaluator):
             raise InvalidOptionError(
                 f"MatchesJSONSchema needs a schema as a non-empty dict, got {self.schema!r}"
             )
+        check_schema(self.schema, check_formats=self.check_formats)
 
     def __getstate__(self) -> dict[str, Any]:
         # The compiled schema cannot be pickled, and is made again when needed.
@@ -92,19 +95,26 @@ class MatchesJSONSchema(Evaluator):
 
     @cached_property
     def _validator(self) -> Any:
-        try:
-            import jsonschema_rs
-        except ImportError as error:
-            raise MissingExtraError.of("MatchesJSONSchema", "schema") from error
-        try:
-            return jsonschema_rs.validator_for(
-                self.schema, validate_formats=self.check_formats, retriever=_refuse_to_fetch
-            )
-        except ValueError as error:
-            problem = getattr(error, "message", None) or str(error)
-            raise InvalidOptionError(
-                f"the JSON schema {show(self.schema)} is not valid: {problem}"
-            ) from error
+        return _compiled(self.schema, self.check_formats)
+
+
+def check_schema(schema: dict[str, Any], *, check_formats: bool) -> None:
+    """Refuse a schema that cannot be used, before anything is run; without jsonschema-rs, only a run can tell."""
+    check_flag("check_formats", check_formats)
+    with suppress(MissingExtraError):
+        _compiled(schema, check_formats)
+
+
+def _compiled(schema: dict[str, Any], check_formats: bool) -> Any:
+    try:
+        import jsonschema_rs
+    except ImportError as error:
+        raise MissingExtraError.of("MatchesJSONSchema", "schema") from error
+    try:
+        return jsonschema_rs.validator_for(schema, validate_formats=check_formats, retriever=_refuse_to_fetch)
+    except ValueError as error:
+        problem = getattr(error, "message", None) or str(error)
+        raise InvalidOptionError(f"the JSON schema {show(schema)} is not valid: {problem}") from error
 
 
 def parse_json(text: str | bytes) -> Any:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from threading import local
 from typing import Any
 
-from calipers.data.argument_checks import check_whole_number
+from calipers.data.argument_checks import check_text, check_whole_number
 from calipers.data.context import EvaluatorContext
 from calipers.data.evaluator import Evaluator
 from calipers.data.result import EvaluationReason
@@ -185,7 +185,7 @@ def _dialect(sqlglot: Any, name: str | None) -> Any:
 
 def _check_dialect(name: str | None) -> None:
     """Refuse a dialect that does not exist, before anything is run; without sqlglot, only a run can tell."""
-    if name is not None:
+    if check_text("dialect", name, or_empty=True, or_none=True) is not None:
         with suppress(MissingExtraError):
             _dialect(_load(), name)
 

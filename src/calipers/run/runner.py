@@ -26,6 +26,7 @@ import msgspec
 
 from calipers.data.argument_checks import (
     check_choice,
+    check_flag,
     check_function,
     check_mapping,
     check_number,
@@ -195,6 +196,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
             raise InvalidOptionError(f"plugins must be a PluginManager, got {self.plugins!r}")
         check_mapping("selection", self.selection, or_none=True)
         check_choice("keep", self.keep, get_args(Keep))
+        check_flag("keep_secrets", self.keep_secrets)
         check_whole_number("seed", self.seed)
         for name in ("retry", "retry_evaluators"):
             value = getattr(self, name)

@@ -229,14 +229,17 @@ def _reason(page: Page, name: str, reason: str | None, *, style: str = "red") ->
     """`name: reason`, either of which may be missing; a reason of several lines stands below its name."""
     line = page.line((name, style))
     lines, left = reason_lines(reason or "")
-    if name and len(lines) > 1:
-        line.append(":")
-        yield page.indented(line, _INDENT)
+    if len(lines) > 1:
+        indent = _INDENT
+        if name:
+            line.append(":")
+            yield page.indented(line, _INDENT)
+            indent += 2
         for each in lines:
-            yield page.hanging(each, _INDENT + 2, rows=_REASON_LINES)
+            yield page.hanging(each, indent, rows=_REASON_LINES)
         if left:
             more = f"{page.ellipsis} ({plural(left, 'more line')})"
-            yield page.indented(page.line((more, "dim")), _INDENT + 2)
+            yield page.indented(page.line((more, "dim")), indent)
         return
     if reason:
         room = _REASON_LINES * (page.width - _INDENT) - line.cell_len

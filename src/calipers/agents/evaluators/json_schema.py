@@ -19,6 +19,7 @@ from calipers.errors import InvalidOptionError
 from calipers.evaluators.code_block import code_in
 from calipers.evaluators.json_text import (
     MatchesJSONSchema,
+    check_schema,
     describe_violation,
     describe_violations,
     parse_json,
@@ -49,6 +50,7 @@ class JsonSchemaEvaluator(BaseEvaluator):
             raise InvalidOptionError(
                 f"JsonSchemaEvaluator needs a schema as a non-empty dict, got {self.schema!r}"
             )
+        check_schema(self.schema, check_formats=self.check_formats)
 
     @cached_property
     def _matcher(self) -> MatchesJSONSchema:
