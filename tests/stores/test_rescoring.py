@@ -11,6 +11,7 @@ from pydantic import BaseModel
 
 from calipers import Case, Dataset, Evaluator
 from calipers.errors import InvalidOptionError, StoreError
+from calipers.evaluators import EqualsExpected
 from calipers.rollouts import GraphMetrics
 from calipers.stores import MemoryStore, RunInfo, hide_matches, open_store, score_again, score_again_async
 
@@ -191,6 +192,16 @@ def test_what_is_dropped_is_left_out_and_kept_for_its_return(store):
     assert (store.run(run).columns, report.failures[0].not_run) == (["even"], ("even",))
     again = score_again(store, run, evaluators=[Above(3)], keep="all")
     assert (again.reuse.cells_computed, set(again.summaries())) == (0, {"even", "Above"})
+
+
+def test_what_is_dropped_is_left_out_of_failed_attempts_that_not_all_evaluators_would_have_judged(store):
+    cases = [Case(name="1", inputs=1, expected_output={"double": 2}), Case(name="3", inputs=3)]
+    data = Dataset(cases=cases, evaluators=[EqualsExpected(), even, large])
+    run = data.evaluate_sync(task, progress=False, store=store).reuse.run
+    report = score_again(store, run, drop=["large"], keep="all")
+    assert report.failures[0].not_run == ("even",)
+    for each in (report, store.report(run), store.report(run, keep="none")):
+        assert set(each.summaries()) == {"EqualsExpected", "even"}
 
 
 def test_only_what_lacks_a_judgement_is_judged(store):

@@ -512,7 +512,9 @@ def _order(facts: Facts, evaluators: Sequence[StoredEvaluator]) -> Sequence[int]
 def _not_run(facts: Facts, evaluators: Sequence[StoredEvaluator]) -> tuple[str, ...]:
     """The evaluators that would have judged an attempt if its task had finished."""
     if facts.not_run is not None:
-        names = facts.not_run
+        count = {one.name for one in evaluators if not one.superseded}
+        gone = {one.name for one in evaluators} - count
+        names = tuple(name for name in facts.not_run if name not in gone)
     else:
         listed = (evaluators[index] for index in _order(facts, evaluators))
         names = tuple(one.name for one in listed if not one.superseded)
