@@ -579,7 +579,7 @@ def test_the_code_for_type_checkers_is_read_by_both_and_every_ignore_in_it_must_
     assert files
     directive = "# pyright: reportUnnecessaryTypeIgnoreComment=true\n"
     assert not [path.name for path in files if not path.read_text(encoding="utf-8").startswith(directive)]
-    assert not [path.name for path in files if path.name.startswith("test_")], "nobody runs this code"
+    assert not [path.name for path in files if path.name.startswith("test_")], "this code is never run"
 
 
 def test_the_lists_of_the_tools_name_what_is_there():

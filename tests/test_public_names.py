@@ -138,7 +138,7 @@ def methods_without_docstring(kind: object) -> list[str]:
 
 
 @pytest.mark.parametrize("package", LAZY)
-def test_a_name_that_nobody_has_is_an_error_that_says_so(package):
+def test_an_unknown_name_is_an_error_that_says_so(package):
     with pytest.raises(AttributeError, match=f"'{package}' has no attribute 'Evalutor'"):
         _ = import_module(package).Evalutor
 

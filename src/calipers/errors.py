@@ -59,7 +59,7 @@ class NotAnEvaluatorError(CalipersError, TypeError):
 
 
 class InvalidCaseError(CalipersError, ValueError):
-    """A case that cannot be run: wrong type, a name already taken, or a name nobody has."""
+    """A case that cannot be run: wrong type, a name already taken, or an unknown name."""
 
 
 class InvalidOptionError(CalipersError, ValueError):
@@ -119,7 +119,7 @@ class InvalidRolloutError(CalipersError, ValueError):
 
 
 class RolloutError(CalipersError, RuntimeError):
-    """A conversation that a player broke off, so that nobody knows how it would have ended: never "no success"."""
+    """A conversation that a player broke off, so that it is not known how it would have ended: never "no success"."""
 
     def __init__(self, message: str, *, graph: "Any" = None, where: str = "") -> None:
         super().__init__(message)
@@ -266,7 +266,7 @@ class RunChangedError(StoreError):
 
 
 class StoreMissingError(StoreError):
-    """There is no store in that place, and whoever only reads makes none."""
+    """There is no store in that place, and reading makes none."""
 
 
 class StoreDamagedError(StoreError):

@@ -73,7 +73,7 @@ def test_what_can_be_named_alone_in_a_file_can(write, name):
 @pytest.mark.parametrize(
     ("name", "hint"), [("Contians", "did you mean 'Contains'?"), ("zzz", "`calipers evaluators` lists them")]
 )
-def test_a_name_that_nobody_has_is_told_what_is_near(calipers, name, hint):
+def test_an_unknown_name_is_told_what_is_near(calipers, name, hint):
     done = calipers("evaluators", name)
     assert done.exit_code == 2
     assert f"no evaluator is called {name!r}; {hint}" in done.stderr

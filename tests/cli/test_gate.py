@@ -87,7 +87,7 @@ def test_the_verdict_is_written_for_people_and_programs(calipers, runs, folder, 
     [
         (["good"], 2, "--policy"),
         (["good", "--policy", "none.yaml"], 2, "file not found: none.yaml"),
-        (["nobody", "--policy", "gate.yaml"], 2, "has no run 'nobody'"),
+        (["missing", "--policy", "gate.yaml"], 2, "has no run 'missing'"),
         (["good", "--policy", "gate.yaml", "--baseline", "good"], 2, "same run"),
         (["good", "--policy", "broken.yaml"], 3, "broken.yaml:1:1: unknown key 'evaluator'"),
         (["good", "--policy", "judge.yaml"], 3, "labels.csv', line 2: expected UTF-8"),

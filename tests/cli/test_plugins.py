@@ -192,7 +192,7 @@ def test_a_plugin_that_fails_keeps_no_evaluator_from_being_listed(calipers, inst
 
 
 def test_a_built_in_evaluator_is_described_without_loading_any_plugin(calipers, install):
-    install("raise AssertionError('nobody asked for it')")
+    install("raise AssertionError('it was not asked for')")
     done = calipers("evaluators", "Contains")
     assert (done.exit_code, done.stderr) == (0, "")
 
@@ -453,7 +453,7 @@ def test_a_view_has_to_be_asked_for(calipers, views, folder):
     done = calipers("show", "report.json", *PLUGIN)
     assert done.exit_code == 2
     assert "--plugin is for --to, which may name the view of a plugin: give both" in done.stderr
-    assert calipers("show", "report.json", "--plugin", "nobody", "--to", "tally:-").exit_code == 2
+    assert calipers("show", "report.json", "--plugin", "missing", "--to", "tally:-").exit_code == 2
 
 
 # ---------------------------------------------------------------------- adapters

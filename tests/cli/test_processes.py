@@ -292,7 +292,7 @@ def test_a_reader_that_has_seen_enough_ends_it_quietly(write_eval, folder, comma
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_a_run_whose_report_nobody_reads_still_fails_and_still_writes(write_eval, folder):
+def test_a_run_whose_report_is_not_read_still_fails_and_still_writes(write_eval, folder):
     write_eval("def eval_it():\n    return numbers(*range(-1000, 1000)), task\n")
     done = subprocess.run(
         [

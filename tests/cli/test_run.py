@@ -132,7 +132,7 @@ def test_the_exit_code_says_what_came_of_it_and_a_sentence_says_why(
         ([PASSES, FAILS], [], 1),
         ([FAILS, EMPTY], [], 4),
         ([EMPTY, FAILS, ERRORS], [], 3),
-        ([ERRORS, FAILS], ["--fail-under", "nobody=1"], 2),
+        ([ERRORS, FAILS], ["--fail-under", "missing=1"], 2),
     ],
 )
 def test_of_several_outcomes_the_one_that_leaves_least_to_trust_decides(
@@ -155,7 +155,7 @@ def test_a_threshold_for_an_unknown_evaluator_costs_neither_the_report_nor_its_f
     calipers, write_eval, folder
 ):
     write_eval(PASSES)
-    done = calipers("run", "--fail-under", "nobody=1", "--out", "report.json")
+    done = calipers("run", "--fail-under", "missing=1", "--out", "report.json")
     assert done.exit_code == 2
     assert "Passed 2 of 2 cases" in done.stdout
     assert len(read_report(folder / "report.json").cases) == 2

@@ -139,7 +139,7 @@ def test_names_cannot_change_how_they_are_shown(calipers, kept):
     assert len(done.stdout.splitlines()) == 2
 
 
-def test_a_run_that_nobody_is_at_is_abandoned_and_one_that_somebody_is_at_runs(calipers, kept):
+def test_a_run_without_a_process_is_abandoned_and_one_with_a_process_runs(calipers, kept):
     begun = kept.begin_run(RunInfo(name="mine", total=4))
     assert calipers("runs", "--status", "running").stdout.splitlines()[1].split()[1:4] == [
         "mine",
@@ -148,7 +148,7 @@ def test_a_run_that_nobody_is_at_is_abandoned_and_one_that_somebody_is_at_runs(c
     ]
     gone = kept.begin_run(RunInfo(name="gone", total=4))
     child = subprocess.Popen([sys.executable, "-c", ""])
-    child.wait()  # its number is nobody's now
+    child.wait()  # no process has its number now
     with kept._writing() as db:
         db.run(
             "UPDATE runs SET owner = replace(owner, ?, ?) WHERE id = ?",

@@ -149,7 +149,7 @@ def test_ctrl_c_ends_it_with_what_is_finished(write, folder):
     assert (found["outcome"], found["hearing"]) == ("interrupted", None)
 
 
-def test_a_failed_run_whose_report_nobody_reads_still_fails(write, folder):
+def test_a_failed_run_whose_report_is_not_read_still_fails(write, folder):
     write("app.py", APP)
     write("home.yaml", WRONG)
     # The reader is gone before there is anything to read.

@@ -97,7 +97,7 @@ def outputs():
         ),
         "an empty trace": Trace(),
         "a rollout": spoken(),
-        "a rollout nobody judged": tree,
+        "a rollout without a judgement": tree,
         "a rollout without turns": Graph("", []),
         "a rollout that broke off": Graph("", [Node("", "a", "b", success=False)], broke_off=True),
         "a rollout of other nodes": SimpleNamespace(

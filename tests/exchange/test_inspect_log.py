@@ -305,7 +305,7 @@ def test_requests_of_scorers_are_not_the_agents():
             "content": 3,
             "tool_calls": [None, {}, {"function": 5}, {"function": "f", "arguments": []}],
         },
-        {"role": "tool", "content": "answer to nobody"},
+        {"role": "tool", "content": "answer to no call"},
         {"role": "alien", "content": "?"},
     ],
     ids=["empty", "no calls", "odd calls", "lost answer", "unknown role"],
@@ -326,7 +326,7 @@ def test_no_messages_no_trace():
         ([{"input_tokens": None, "total_tokens": "many"}], {}),
     ],
 )
-def test_tokens_that_nobody_counted_are_left_out(usages, expected):
+def test_tokens_that_were_not_counted_are_left_out(usages, expected):
     assert usage_of(usages) == expected
 
 

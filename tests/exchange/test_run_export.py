@@ -101,8 +101,8 @@ def test_a_store_may_be_named_and_has_to_be_there(tmp_path):
     assert not (tmp_path / "nothing.db").exists()
     with pytest.raises(InvalidOptionError, match="is the store of the run"):
         export_run(path, to=f"jsonl:{path}")
-    with pytest.raises(StoreError, match="nobody"):
-        export_run(path, "nobody", to="csv:-")
+    with pytest.raises(StoreError, match="missing"):
+        export_run(path, "missing", to="csv:-")
 
 
 def test_a_file_that_is_there_stays_as_it_was_when_the_export_fails(store, run, tmp_path):

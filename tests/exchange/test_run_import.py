@@ -129,7 +129,7 @@ def test_a_time_without_a_zone_makes_the_same_id_everywhere(store, tmp_path):
     assert import_run(tmp_path / "r.json", store).run.id.startswith("20260102-030405678-")
 
 
-def test_an_import_that_somebody_is_at_is_left_to_them(store, tmp_path):
+def test_an_import_that_another_process_is_at_is_left_to_it(store, tmp_path):
     write_report(report_of(2), tmp_path / "r.json")
     done = import_run(tmp_path / "r.json", store)
     store.delete_run(done.run.id)

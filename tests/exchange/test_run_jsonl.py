@@ -27,7 +27,7 @@ def test_a_run_comes_back_with_all_that_its_store_knew(store, other_store, run, 
     same_run(store, other_store, run.id)
 
 
-def test_an_exported_run_is_a_report_for_whoever_reads_those(store, run, tmp_path):
+def test_an_exported_run_can_be_read_as_a_report(store, run, tmp_path):
     path = export_run(store, run.id, to=tmp_path / "run.jsonl")
     assert read_report(path).to_dict() == store.report(run.id).to_dict()
     last = json.loads((tmp_path / "run.jsonl").read_text(encoding="utf-8").splitlines()[-1])
@@ -124,7 +124,7 @@ def test_a_run_that_did_not_finish_is_kept_as_far_as_it_came(store, other_store,
         store.finish_run(begun.id, status=status)
     expected = store.report(begun.id).incomplete
     back = import_run(export_run(store, begun.id, to=tmp_path / "run.jsonl"), other_store)
-    assert back.run.status == ("interrupted" if status == "running" else status), "nobody runs it here"
+    assert back.run.status == ("interrupted" if status == "running" else status), "no process runs it here"
     assert other_store.report(begun.id).incomplete == expected
     assert back.run.total == 10
 

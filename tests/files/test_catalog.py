@@ -400,7 +400,7 @@ def test_editors_know_the_evaluators_of_plugins(types):
 
 
 def test_an_installed_package_alone_makes_no_code_run(tmp_path, monkeypatch):
-    (tmp_path / "tone_plugin.py").write_text("raise AssertionError('nobody asked for it')")
+    (tmp_path / "tone_plugin.py").write_text("raise AssertionError('it was not asked for')")
     info = tmp_path / "tone_plugin-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: tone-plugin\nVersion: 1.0\n")

@@ -177,7 +177,7 @@ def test_a_misspelt_key_of_an_argument_is_no_key_to_pass_over():
     assert read(RuleBasedEvaluator, "rules", [rule | {"wieght": 3.0}])[1] == 1
 
 
-def test_an_annotation_that_nobody_can_resolve_lets_everything_through():
+def test_an_annotation_that_cannot_be_resolved_lets_everything_through():
     def judge(output, limit: "Unknown" = 1):  # noqa: F821
         return output < limit
 

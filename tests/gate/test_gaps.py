@@ -159,7 +159,7 @@ def is_small(output):
 @pytest.mark.parametrize("evaluator", [near, is_small])
 def test_a_limit_that_nothing_can_miss_is_refused(evaluator, rules):
     report = run(steady, evaluator)
-    if evaluator is near:  # 0.9 to 0.904: inside the bounds that nobody set
+    if evaluator is near:  # 0.9 to 0.904: inside the bounds that no one set
         assert judge_run(report, Policy(evaluators={"near": Rules(at_least=3)})).outcome == "FAIL"
     with pytest.raises(InvalidOptionError, match=r"could never miss it|nothing could lose more"):
         judge_run(report, Policy(evaluators={evaluator.__name__: rules}), baseline=report)

@@ -179,4 +179,6 @@ def test_a_counter_that_never_moved_is_zero_where_the_policy_says_so():
     growth = Policy(metrics={"cost": Growth(max_growth=0.1, missing_is_zero=True)})
     assert judge_run(retries(0.8), growth, baseline=retries(0.2)).outcome == "FAIL"
     assert judge_run(retries(0), at_most, baseline=retries(0.2)).outcome == "PASS"
-    assert judge_run(retries(0), at_most).outcome == "FAIL", "nobody knows whether it is the name of anything"
+    assert judge_run(retries(0), at_most).outcome == "FAIL", (
+        "it is not known whether it is the name of anything"
+    )

@@ -419,7 +419,7 @@ def test_classes_of_every_common_kind_are_known(project):
         "import asyncio\ngate = asyncio.Semaphore(3)\nasync def task(x):\n    async with gate: return x\n",
         "import threading\nlocal = threading.local()\ndef task(x): return local.limit\n",
         "import weakref\nclass C: pass\nc = C()\nlast = weakref.finalize(c, print, 3)\ndef task(x): return last()\n",
-        "import typing\nKind = typing.List['Nobody']\ndef task(x): return Kind\n",
+        "import typing\nKind = typing.List['Unknown']\ndef task(x): return Kind\n",
     ],
     ids=["thread", "context variable", "event", "lock", "semaphore", "local", "finalizer", "type in quotes"],
 )

@@ -1,4 +1,4 @@
-"""A client that was used is the same client; a setting that somebody gave is another."""
+"""A client that was used is the same client; a setting that was given makes it another."""
 
 import sys
 

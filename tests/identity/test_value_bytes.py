@@ -145,7 +145,7 @@ def test_what_contains_itself_has_no_form():
         written(loop)
 
 
-def test_functions_inside_a_value_are_named_by_whoever_knows_them():
+def test_functions_inside_a_value_are_named_by_the_function_given():
     assert written([len], lambda thing: thing.__name__) == written([len], lambda thing: "len")
     assert written([len], lambda thing: "a") != written([len], lambda thing: "b")
 

@@ -94,7 +94,7 @@ def test_no_answer_is_an_error_that_says_why(send, fault, kind, message):
     assert KEY not in "".join(traceback.format_exception(caught.value))
 
 
-def test_nobody_at_the_address_is_an_error_that_asks_whether_the_agent_runs(send):
+def test_no_server_at_the_address_is_an_error_that_asks_whether_the_agent_runs(send):
     with HttpAgentServer() as server:
         pass
     pattern = rf"cannot connect to http://127.0.0.1:{server.port}/agent \(.+\): is the agent running\?"

@@ -28,7 +28,7 @@ class CountingServer(HttpAgentServer):
         await super()._serve(reader, writer)
 
 
-def test_requests_of_one_loop_share_connections_whoever_makes_them():
+def test_requests_of_one_loop_share_connections():
     async def main(server):
         for _ in range(5):
             await request(server.url).send()
@@ -82,7 +82,7 @@ def test_loops_in_different_threads_do_not_meet():
 
 
 @pytest.mark.parametrize("end", ["loop.close()", "pass"], ids=["closed", "left"])
-def test_a_loop_that_nobody_shut_down_is_no_reason_to_complain(end):
+def test_a_loop_that_was_not_shut_down_is_no_reason_to_complain(end):
     code = f"""
 import asyncio
 from calipers.models import http_sessions as sessions

@@ -231,7 +231,7 @@ def test_an_entry_point_that_two_places_of_the_path_hold_is_loaded_once(install,
     ],
 )
 @pytest.mark.parametrize("origin", ["file", "entry point"])
-def test_a_module_that_cannot_be_imported_costs_nobody_else(folder, install, origin, text, error):
+def test_a_module_that_cannot_be_imported_costs_no_other_plugin(folder, install, origin, text, error):
     if origin == "file":
         manager = load(directories=[folder(a=plugin("a"), broken=text, c=plugin("c"))])
     else:

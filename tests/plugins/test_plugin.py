@@ -337,7 +337,7 @@ def test_a_run_that_is_cancelled_tells_so_of_what_was_in_flight():
     ]
 
 
-def test_mistakes_in_the_set_up_are_found_before_anybody_is_told():
+def test_mistakes_in_the_set_up_are_found_before_any_hook_is_called():
     told = []
     with pytest.raises(InvalidOptionError):
         run(load(recorder(told)), repeat=0)

@@ -274,7 +274,7 @@ def test_handlers_are_put_back_and_ctrl_c_means_what_it_meant():
     assert signal.getsignal(signal.SIGINT) is before
 
 
-def test_somebody_elses_handler_is_left_alone():
+def test_a_foreign_handler_is_left_alone():
     calls = []
     before = signal.signal(signal.SIGINT, lambda *_: calls.append("theirs"))
 

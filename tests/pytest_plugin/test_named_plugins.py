@@ -215,7 +215,7 @@ def test_a_view_that_fails_is_told_and_is_no_success(folder, add_plugin):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--calipers-plugin=nobody"], "no plugin 'nobody' is installed"),
+        (["--calipers-plugin=missing"], "no plugin 'missing' is installed"),
         (["--calipers-plugin=./nowhere"], "nowhere (nowhere): find failed: FileNotFoundError"),
         ([HEAR], "broken (plugins/broken.py): import failed: ZeroDivisionError: division by zero"),
         (["--calipers-out=diary:a"], "--calipers-out: no report format is known for 'diary:a'"),

@@ -178,7 +178,7 @@ def test_a_row_is_there_even_if_every_task_failed():
         ([attempt("a")], []),
         # Scores alone do not make a pass rate, and a failed task beside them does not either.
         ([attempt("a", result("s", 0.5))], [crash("b", "s")]),
-        # Nobody was to judge.
+        # There was no evaluator.
         ([], [crash("a")]),
     ],
 )
@@ -507,7 +507,7 @@ def test_passes_of_a_mappings_entry_count_what_its_evaluator_lost():
 
 
 @pytest.mark.parametrize("name", ["z", "s"])
-def test_an_assertion_that_nobody_makes_is_refused(name):
+def test_an_unknown_assertion_is_refused(name):
     cases = [attempt("a", result("x", True), result("s", 0.5)), attempt("b", failed=["s"])]
     with pytest.raises(InvalidOptionError, match=rf"no assertion is called '{name}'; there are \['x'\]"):
         passes(cases, [crash("c", "x", "s")], name)
@@ -670,7 +670,7 @@ def test_a_report_that_keeps_only_failures_still_knows_who_was_silent_also_when_
         assert (name, silence.attempts, silence.reason, others) == ("sql", 4, "no SQL here", [])
 
 
-def test_totals_that_were_stored_before_anybody_counted_silence_can_be_read():
+def test_totals_that_were_stored_before_silence_was_counted_can_be_read():
     data = run([as_evaluator(lambda ctx: SKIP, name="sql")], keep="failed").to_dict()
     del data["totals"]["counts"]["silent_evaluators"]
     assert Report.from_dict(data).counts().silent_evaluators == {}

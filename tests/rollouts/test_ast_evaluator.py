@@ -95,7 +95,7 @@ def test_one_conversation_is_measured_turn_by_turn_as_written_down(turns):
     assert measured(graph) == seed_metrics(graph, Moderator())
 
 
-def test_a_rollout_without_turns_has_averages_of_zero_and_asks_nobody():
+def test_a_rollout_without_turns_has_averages_of_zero_and_asks_no_moderator():
     evaluator = ASTEvaluator(moderator=(moderator := Moderator()))
     assert evaluator.compute_metrics(Graph("", [])).overall == {
         "num_turns": 0,
@@ -364,7 +364,7 @@ def test_rollouts_that_were_judged_without_a_moderator_have_a_success_rate_and_n
     assert found["details"][0]["per_turn"][0]["target_toxicity"] is None
 
 
-def test_a_rollout_of_which_nobody_knows_is_left_out_of_the_rate():
+def test_a_rollout_of_unknown_outcome_is_left_out_of_the_rate():
     def judge(response):
         return True if response == "heron" else None
 
@@ -392,7 +392,7 @@ def test_a_rollout_that_broke_off_is_no_rollout_that_the_target_survived():
     assert "broke off before the target gave way" in str(evaluator.failures[0])
 
 
-def test_that_nobody_judges_is_said_before_the_first_rollout():
+def test_a_missing_judge_is_reported_before_the_first_rollout():
     asked = []
 
     def watched(messages):

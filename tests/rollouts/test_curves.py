@@ -114,7 +114,7 @@ def outputs(*graphs):
     return dataset.evaluate_sync(lambda _: next(waiting), progress=False, max_concurrency=1)
 
 
-def test_rollouts_that_nobody_judged_have_no_rate():
+def test_rollouts_without_a_judgement_have_no_rate():
     found = by_title(outputs(Graph("a", [Node("", "x", "y", 2.0)]), Graph("b", [Node("", "x", "y", 4.0)])))
     assert found["Attack success"].value is None
     assert [point.y for point in found["Scores by turn"].lines[0].points] == [3.0]
@@ -134,7 +134,7 @@ def test_scores_that_all_agree_are_no_proof(score):
     lines = {line.name: line.points[0] for line in by_title(outputs(*graphs))["Scores by turn"].lines}
     expected, found = wilson(5 * score, 5), lines["response score"].interval
     assert (found.low, found.high) == (pytest.approx(expected.low), pytest.approx(expected.high))
-    assert lines["reward"].interval is None, "nobody knows how far a reward may go"
+    assert lines["reward"].interval is None, "a reward has no known bounds"
 
 
 def test_outputs_that_are_no_rollouts_are_left_out_and_counted():

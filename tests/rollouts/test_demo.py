@@ -241,7 +241,7 @@ def test_it_reads_one_layer_only():
 
 
 @pytest.mark.parametrize("name", ["role_play", "fiction", "hypothetical", "authority_claim"])
-def test_after_a_refusal_it_trusts_nobody(name):
+def test_after_a_refusal_it_trusts_no_claim(name):
     target = VaultAssistant(weaknesses={name}, chance=1)
     attack = ATTACKS[name].apply(GOAL, random.Random(0)).text
     assert say(target, attack).metadata == {"weakness": name}

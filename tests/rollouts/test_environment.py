@@ -517,7 +517,7 @@ def test_players_that_wait_hold_up_no_other_rollout():
     meeting = threading.Barrier(together, timeout=20)
 
     def wait_for_the_others():
-        meeting.wait()  # on the event loop nobody else would come
+        meeting.wait()  # on the event loop no other call would come
         return 0.0
 
     environment = Environment(
@@ -572,7 +572,7 @@ def test_a_success_in_the_last_turn_is_why_a_rollout_ended(stop):
 @pytest.mark.parametrize(
     "stop", [OnSuccess(), [MaxTurns(2), OnSuccess()], OnSuccess() & MaxTurns(1)], ids=range(3)
 )
-def test_to_stop_on_a_success_that_nobody_judges_is_refused(stop):
+def test_to_stop_on_a_success_without_a_judge_is_refused(stop):
     with pytest.raises(InvalidOptionError, match="success is not judged"):
         Environment(Recorder(), ["a"], goals=["g"], stop=stop)
     Environment(Recorder(), ["a"], goals=["g"], stop=stop, success=lambda response: False)
@@ -593,7 +593,7 @@ def test_to_stop_on_a_success_that_nobody_judges_is_refused(stop):
         {"success": float("nan")},
         {"success": True},
         {"reward": 3},
-        {"reward": lambda nobody: 1.0},
+        {"reward": lambda unknown: 1.0},
         {"system_prompt": 3},
         {"opening": None},
         {"reply_timeout": 0},

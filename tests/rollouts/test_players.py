@@ -58,7 +58,7 @@ def test_the_seed_of_a_turn_holds_within_its_block():
     assert turn_seed() is None
 
 
-def test_whoever_has_the_method_is_a_tester_and_importing_the_protocol_makes_no_tests_of_it():
+def test_an_object_with_the_method_is_a_tester_and_importing_the_protocol_makes_no_tests_of_it():
     class Mine:
         def next_attack(self, so_far):
             return None

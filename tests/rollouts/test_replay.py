@@ -140,13 +140,13 @@ def test_only_texts_can_be_said_again():
         rollout_case(Graph("", [Node("", {"move": 1}, "r", success=True)]))
 
 
-def test_a_replay_that_nobody_judges_does_not_pass(rollouts):
+def test_a_replay_without_a_judge_does_not_pass(rollouts):
     graph = next(graph for graph in rollouts if first_success(graph))
     report = Dataset(cases=[rollout_case(graph)]).evaluate_sync(Replay(VaultAssistant()), progress=False)
     assert report.pass_rate().value == 0
 
 
-def test_a_rollout_that_nobody_judged_cannot_be_said_to_have_held():
+def test_a_rollout_without_a_judgement_cannot_be_said_to_have_held():
     graph = Graph("", [Node("", "a", "r")])
     dataset = Dataset(cases=[Case(inputs=0)], evaluators=[TargetHeld()])
     (case,) = dataset.evaluate_sync(lambda _: graph, progress=False).cases

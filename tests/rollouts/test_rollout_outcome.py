@@ -45,7 +45,7 @@ def rollout(*children, **fields):
         (rollout(turn(np.False_)), False),
     ],
 )
-def test_a_rollout_succeeded_or_did_not_or_nobody_knows(graph, expected):
+def test_a_rollout_succeeded_or_did_not_or_it_is_not_known(graph, expected):
     assert succeeded(graph) is expected
 
 

@@ -212,7 +212,7 @@ def test_a_failing_rollout_is_recorded_with_its_seed_and_ends_no_other():
     assert (len(evaluator.report.cases), len(evaluator.report.failures)) == (3, 3)
 
 
-def test_whoever_combines_the_metrics_knows_what_is_missing_from_them():
+def test_the_aggregation_knows_what_is_missing_from_the_metrics():
     class Counting(Unlucky):
         def aggregate_metrics(self, all_metrics):
             assert isinstance(all_metrics, MeasuredRollouts)
@@ -225,16 +225,16 @@ def test_whoever_combines_the_metrics_knows_what_is_missing_from_them():
 def test_if_every_rollout_fails_there_is_no_success_to_report():
     class Dead:
         def eval_rollout(self, seed):
-            raise ConnectionError(f"nobody there for {seed}")
+            raise ConnectionError(f"no server for {seed}")
 
     evaluator = Responses(Dead())
     with pytest.raises(RolloutError) as caught:
         evaluator.evaluate(5, progress=False)
     assert str(caught.value).splitlines() == [
         "none of 5 rollouts could be measured:",
-        "  seed 0, rollout: ConnectionError: nobody there for 0",
-        "  seed 1, rollout: ConnectionError: nobody there for 1",
-        "  seed 2, rollout: ConnectionError: nobody there for 2",
+        "  seed 0, rollout: ConnectionError: no server for 0",
+        "  seed 1, rollout: ConnectionError: no server for 1",
+        "  seed 2, rollout: ConnectionError: no server for 2",
         "  and 2 more",
     ]
     assert len(evaluator.failures) == len(evaluator.report.failures) == 5

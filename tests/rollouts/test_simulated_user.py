@@ -116,7 +116,7 @@ def test_a_model_that_says_nothing_fails():
         Environment(Waiter(), ModelUser(Playing("[DONE]")), goals=["g"]).rollout(0)
 
 
-@pytest.mark.parametrize("options", [{"stop_token": ""}, {"instruction": "{nobody}"}], ids=str)
+@pytest.mark.parametrize("options", [{"stop_token": ""}, {"instruction": "{unknown}"}], ids=str)
 def test_a_model_user_that_cannot_be_is_refused(options):
     with pytest.raises(InvalidOptionError):
         ModelUser(Playing("a"), **options)

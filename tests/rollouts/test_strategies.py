@@ -56,7 +56,7 @@ def so_far(turns=(), seed=0, goal=GOAL):
 
 @pytest.mark.parametrize("name", NAMES)
 @given(turns=TURNS, seed=st.integers(0, 2**32))
-def test_the_same_turns_and_seed_give_the_same_attack_and_nobody_takes_back_more_than_there_is(
+def test_the_same_turns_and_seed_give_the_same_attack_and_none_takes_back_more_than_there_is(
     name, turns, seed
 ):
     tester = TESTERS[name]

@@ -96,7 +96,7 @@ def test_more_tries_than_were_made_cannot_be_spoken_of():
         attack_success(rollouts([(1, 2), (1, 5)])).at_k(3)
 
 
-def test_rollouts_that_nobody_judged_are_left_out_and_counted():
+def test_rollouts_without_a_judgement_are_left_out_and_counted():
     found = attack_success([rollout(True), rollout(None), rollout(False)])
     assert (found.n, found.successes, found.unjudged) == (2, 1, 1)
     assert str(found).endswith("(1 rollout not judged, left out)")
@@ -167,7 +167,7 @@ def test_rollouts_that_may_be_copies_of_each_other_are_counted():
     found = attack_success([*graphs, *graphs[:2]])
     assert found.copies == 3
     assert str(found).endswith("(3 rollouts with the goal and seed of another: copies?)")
-    assert attack_success(rollouts([(1, 5)])).copies == 0, "nobody knows the seeds"
+    assert attack_success(rollouts([(1, 5)])).copies == 0, "the seeds are not known"
 
 
 def test_nineteen_of_twenty_bounds_hold():

@@ -55,7 +55,7 @@ def test_a_script_is_said_in_order_and_then_nothing():
 
 
 def test_a_script_is_said_as_it_is():
-    assert said(["{goal} {nobody}"], so_far()) == "{goal} {nobody}"
+    assert said(["{goal} {weather}"], so_far()) == "{goal} {weather}"
 
 
 def test_templates_are_filled_in_with_what_happened():
@@ -182,8 +182,8 @@ def test_a_model_that_says_nothing_fails():
 
 
 def test_an_instruction_that_cannot_be_filled_in_is_refused():
-    with pytest.raises(InvalidOptionError, match="nobody"):
-        ModelTester(Model(), instruction="{nobody}")
+    with pytest.raises(InvalidOptionError, match="weather"):
+        ModelTester(Model(), instruction="{weather}")
 
 
 def test_what_the_tester_costs_counts_too():

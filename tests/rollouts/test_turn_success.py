@@ -67,7 +67,7 @@ def test_an_evaluator_of_tool_calls_judges_what_the_target_did():
     assert judged(Verdict(), response="no trace").success is None
 
 
-def test_without_a_moderator_nobody_judges_unless_a_function_or_an_evaluator_does():
+def test_without_a_moderator_only_a_function_or_an_evaluator_judges():
     node = judged(None, moderator=None)
     assert (node.success, node.reward) == (None, 0.0)
     assert judged(lambda response: True, moderator=None).success is True
@@ -106,7 +106,7 @@ def test_an_evaluator_with_several_results_is_no_judge_of_success():
 
 
 @pytest.mark.parametrize(
-    "wrong", ["0.5", [], Leaks, lambda nobody: True], ids=["text", "list", "class", "name"]
+    "wrong", ["0.5", [], Leaks, lambda unknown: True], ids=["text", "list", "class", "name"]
 )
 def test_what_is_no_judge_is_refused_with_the_names_that_a_function_may_ask_for(wrong):
     with pytest.raises(

@@ -163,7 +163,7 @@ def test_an_evaluator_is_added_for_every_case_or_for_one():
     assert report.pass_rate().value == 0.5
 
 
-def test_an_evaluator_for_a_case_nobody_has_is_refused():
+def test_an_evaluator_for_an_unknown_case_is_refused():
     with pytest.raises(InvalidCaseError, match="no case of this dataset is called 'z'"):
         Dataset(cases=cases("a")).add_evaluator(right, specific_case="z")
     with pytest.raises(NotAnEvaluatorError):
@@ -183,7 +183,7 @@ def test_an_evaluator_for_a_case_nobody_has_is_refused():
         ([], "a", "; none of its cases has a name"),
     ],
 )
-def test_a_case_nobody_has_comes_with_the_names_there_are(given, wanted, hint):
+def test_an_unknown_case_comes_with_the_names_there_are(given, wanted, hint):
     with pytest.raises(InvalidCaseError) as caught:
         Dataset(cases=given).add_evaluator(right, specific_case=wanted)
     assert str(caught.value).endswith(hint)

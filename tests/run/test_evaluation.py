@@ -124,7 +124,7 @@ def test_a_dataset_that_cannot_be_read_to_its_end_gives_a_partial_report_that_sa
         assert str(report.incomplete).endswith("after 2 attempts: OSError: line 3 is damaged")
 
 
-def test_a_task_that_returns_a_trace_gives_its_text_as_output_and_the_trace_to_whoever_asks():
+def test_a_task_that_returns_a_trace_gives_its_text_as_output_and_the_trace_on_request():
     def agent(inputs):
         return Trace(agent_name="bot", output_text="sunny")
 
@@ -155,7 +155,7 @@ async def traced_async(inputs):
 
 
 @pytest.mark.parametrize("task", [traced, traced_async])
-def test_spans_are_there_for_whoever_asks_and_each_attempt_has_its_own(task):
+def test_spans_are_there_on_request_and_each_attempt_has_its_own(task):
     seen = {}
 
     def look(span_tree, inputs):

@@ -85,7 +85,7 @@ def test_cases_are_read_one_at_a_time():
     assert read == [0]
 
 
-def test_a_queue_hands_each_item_out_once_whoever_asks():
+def test_a_queue_hands_each_item_out_once():
     queue = WorkQueue(work_items((Case(inputs=n) for n in range(2000)), plan()))
     start = threading.Barrier(4)
 

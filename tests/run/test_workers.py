@@ -771,7 +771,7 @@ def test_a_further_try_does_not_keep_the_trace_of_the_one_before(style):
 
 
 @pytest.mark.parametrize("task", both(lambda inputs: TRACE))
-def test_whoever_keeps_only_what_failed_or_listens_sees_the_traces(task):
+def test_on_record_and_reports_of_failures_have_the_traces(task):
     told = []
     judge = [lambda inputs: inputs > 0]
     report = run(task, 3, judge, keep="failed", on_record=told.append)

@@ -183,7 +183,7 @@ class TestInput:
     def test_half_a_character_in_stdin_becomes_a_question_mark(self, sandbox):
         assert sandbox.run_sync("print(input())", stdin="a\ud800b").stdout == "a?b\n"
 
-    def test_stdin_that_nobody_reads_holds_nothing_up(self, sandbox):
+    def test_stdin_that_is_not_read_holds_nothing_up(self, sandbox):
         assert sandbox.run_sync("print(1)", stdin="x" * 5_000_000, limits=LONG).stdout == "1\n"
 
     def test_code_of_any_size_arrives(self, sandbox):

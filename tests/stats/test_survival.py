@@ -46,7 +46,7 @@ def test_the_curve_of_the_textbooks():
 
 
 def test_a_curve_worked_by_hand():
-    # At turn 1 one of four; at 2 nobody, one leaves; at 3 one of two; the last is watched through 5.
+    # At turn 1 one of four; at 2 none, one leaves; at 3 one of two; the last is watched through 5.
     found = curve([(1, True), (2, False), (3, True), (5, False)])
     assert [(step.at_risk, step.events, step.censored) for step in found.steps] == [
         (4, 1, 0),

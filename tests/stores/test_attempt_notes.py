@@ -96,7 +96,7 @@ def test_what_are_no_metrics_are_none(nothing):
 
 
 class Spread(Evaluator):
-    """Leaves numbers for whoever combines them, some of which no report could show."""
+    """Leaves numbers to be combined, some of which no report could show."""
 
     def compute_metrics(self, g):
         return GraphMetrics({"x": 1, "held": [math.nan, 2.0]}, [{"by_turn": {1: (0.5, 2)}}])

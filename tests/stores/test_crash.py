@@ -184,7 +184,7 @@ main(sys.argv[1], int(sys.argv[2]))
 
 @pytest.fixture
 def quick_folder(tmp_path: Path) -> Iterator[Path]:
-    """A folder in memory where there is one: a killed process loses the same there, and nobody waits for the disk."""
+    """A folder in memory where there is one: a killed process loses the same there, and no test waits for the disk."""
     memory = Path("/dev/shm")
     if not os.access(memory, os.W_OK):
         yield tmp_path

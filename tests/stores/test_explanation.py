@@ -119,7 +119,7 @@ def test_what_cannot_be_known_says_why(store):
     assert cell.startswith("function: computed in this run; its identity is unknown: <lambda>")
 
 
-def test_a_failed_task_explains_that_nobody_was_asked(store):
+def test_a_failed_task_explains_that_no_evaluator_was_asked(store):
     run(store, task=Task(fails=("a",)))
     second = run(store, task=Task(fails=("a",)))
     attempt, cell = lines(store, second)

@@ -129,7 +129,7 @@ def test_another_evaluator_of_a_taken_name_stands_beside_the_first_under_a_name_
 
 
 def test_an_evaluator_that_may_be_the_one_of_the_run_is_said_to_stand_beside_it(store):
-    judge = eval("lambda output: True")  # nobody has its source
+    judge = eval("lambda output: True")  # it has no source
     judge.__name__ = "judge"
     run = stored_run(store, evaluators=[judge])
     report = score_again(store, run, evaluators=[judge])
@@ -312,7 +312,7 @@ def kind(inputs, output):
         (True, True, "Question Question", 0),
     ],
 )
-def test_objects_come_back_where_somebody_says_what_they_were(store, with_dataset, with_type, seen, as_plain):
+def test_objects_come_back_where_their_type_is_given(store, with_dataset, with_type, seen, as_plain):
     data = Dataset(name="d", cases=[Case(inputs=Question(text="a"))])
     run = data.evaluate_sync(lambda question: question, progress=False, store=store).reuse.run
     report = score_again(
@@ -492,7 +492,7 @@ def test_tags_that_have_changed_are_stored_when_the_run_is_resumed(store):
     assert settings_of(report) == ["a ['new'] None"]
 
 
-def test_a_case_whose_tags_nobody_stored_is_looked_at_with_a_word_and_again_once_it_is_given(store):
+def test_a_case_whose_tags_were_not_stored_is_noted_and_judged_again_once_it_is_given(store):
     data = Dataset(name="d", cases=TAGGED)
     data.evaluate_sync(task, progress=False, store=store)
     first = store.run("latest")

@@ -311,7 +311,7 @@ def test_what_a_run_of_an_earlier_release_was_bound_to_could_not_be_checked(memo
 
 def test_what_an_unknown_task_made_is_not_taken_for_the_work_of_the_one_it_was_resumed_with(memory_store):
     scope = {}
-    exec("def task(inputs):\n    return 'old'", scope)  # without source, nobody knows what it is
+    exec("def task(inputs):\n    return 'old'", scope)  # without source, it cannot be known
     data = dataset("ab")
     data.evaluate_sync(scope["task"], store=memory_store, progress=False)
     resumed = data.evaluate_sync(task, store=memory_store, progress=False, resume="latest")

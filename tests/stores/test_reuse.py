@@ -1,4 +1,4 @@
-"""A judgement belongs to the output that was judged, whoever took it over."""
+"""A judgement belongs to the output that was judged, whichever run took it over."""
 
 import itertools
 from collections.abc import Sequence

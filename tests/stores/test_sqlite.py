@@ -336,7 +336,7 @@ def test_a_closed_store_says_that_it_is_closed(tmp_path):
         store.runs()
 
 
-def test_what_a_run_shared_is_given_up_when_nobody_uses_it(sqlite_store):
+def test_what_a_run_shared_is_given_up_when_no_run_uses_it(sqlite_store):
     run = sqlite_store.begin_run(RunInfo(name="r"))
     attempt, _ = pack(record(0, failed=True), 0, EvaluatorSlots(()))
     attempt.output = '{"format":1,"output":"' + "x" * 5000 + '"}'

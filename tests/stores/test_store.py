@@ -227,7 +227,7 @@ def test_looks_at_a_question_come_back_in_their_order_and_outlive_their_run(stor
     store.delete_run(run.id)
     store.prune()
     assert store.looks("ours") == store.looks("ours too, by another agent: 'ü'") == looks
-    assert store.looks("nobody's") == []
+    assert store.looks("unknown") == []
 
 
 def test_a_look_is_not_noted_if_another_came_before_it(store):

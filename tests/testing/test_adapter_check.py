@@ -95,7 +95,7 @@ class OneTrace(Good):
 
 
 class KeepsItInItself(Good):
-    """What was asked last, by anyone: right as long as nobody else asks meanwhile."""
+    """What was asked last, by anyone: right as long as there is one caller."""
 
     def invoke(self, input_text):
         self.asked = input_text

@@ -61,7 +61,7 @@ class Turns:
 
 
 def is_json(output):
-    json.loads(output)  # raises on most of what it is shown, which is legal where nobody promised otherwise
+    json.loads(output)  # raises on most of what it is shown, which is legal where nothing promises otherwise
     return True
 
 

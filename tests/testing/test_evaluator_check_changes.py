@@ -45,7 +45,7 @@ def cyclic():
 
 
 @given(JSON)
-def test_what_nobody_touched_has_not_changed(value):
+def test_what_was_not_touched_has_not_changed(value):
     assert state_of(value) == state_of(value)
 
 

@@ -111,7 +111,7 @@ def test_a_failed_task_shows_where_in_the_users_code_it_failed():
     lines = attempt_lines(report.failures[0])
     assert any(__file__ in line for line in lines)
     assert any("raise ValueError" in line for line in lines)
-    assert not any("workers.py" in line for line in lines), "frames of the library do not help anybody"
+    assert not any("workers.py" in line for line in lines), "frames of the library do not help"
 
 
 def test_equal_tracebacks_are_shown_once():

@@ -54,7 +54,7 @@ class Tone(EvaluatorPlugin, ViewPlugin):
 
 class Sender:
     def write(self, report, path):
-        raise AssertionError("nobody knows where it would send this")
+        raise AssertionError("this must not be sent anywhere")
 
 
 class Agent:

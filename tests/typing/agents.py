@@ -1,5 +1,5 @@
 # pyright: reportUnnecessaryTypeIgnoreComment=true
-"""What type checkers infer about verdict evaluators. Nobody runs this code."""
+"""What type checkers infer about verdict evaluators. This code is never run."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

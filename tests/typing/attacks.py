@@ -1,5 +1,5 @@
 # pyright: reportUnnecessaryTypeIgnoreComment=true
-"""What type checkers infer about attacks, strategies and the demo target. Nobody runs this code."""
+"""What type checkers infer about attacks, strategies and the demo target. This code is never run."""
 
 import random
 from collections.abc import Mapping

@@ -1,5 +1,5 @@
 # pyright: reportUnnecessaryTypeIgnoreComment=true
-"""What type checkers infer about datasets on disk. Nobody runs this code."""
+"""What type checkers infer about datasets on disk. This code is never run."""
 
 from dataclasses import dataclass
 from pathlib import Path

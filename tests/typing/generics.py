@@ -94,7 +94,7 @@ Dataset(cases=[typed], evaluators=[AsksForText(), Anything(), OfObjects()])
 dataset.add_evaluator(CloseTo())
 dataset.add_evaluator(Anything(), specific_case="capital")
 
-# Whoever can judge any object can judge a text, but not the other way round.
+# An evaluator that can judge any object can judge a text, but not the other way round.
 general: Evaluator[str, int, None] = OfObjects()
 narrow: Evaluator[object, object, object] = CloseTo()  # type: ignore[assignment]
 

@@ -1,5 +1,5 @@
 # pyright: reportUnnecessaryTypeIgnoreComment=true
-"""What type checkers infer about adapters and parsers of voice agents. Nobody runs this code."""
+"""What type checkers infer about adapters and parsers of voice agents. This code is never run."""
 
 from typing import Any, assert_type
 

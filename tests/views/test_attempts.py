@@ -350,7 +350,7 @@ def test_the_limit_counts_equal_attempts_once_and_what_is_left_out_each(records)
     assert shown[-1] == "… and 3 more (max_cases=None shows all)"
 
 
-def test_how_to_lift_the_limit_is_said_in_the_words_of_whoever_shows_the_report(records, capsys):
+def test_how_to_lift_the_limit_is_said_in_the_words_of_the_caller(records, capsys):
     report = records.report(*(records.case(str(n), records.result("ok", False)) for n in range(2)))
     print_report(report, max_cases=1, no_limit="--all")
     assert "… and 1 more (--all shows all)" in capsys.readouterr().out

@@ -44,7 +44,7 @@ def flat(durations):
 
 
 def assert_same(written: str, whole: str) -> None:
-    """Line by line the same; but whoever has not kept the attempts knows times within half a percent only."""
+    """Line by line the same; but a report without its attempts knows times within half a percent only."""
     *lines, last = map(json.loads, written.splitlines())
     *expected, expected_last = map(json.loads, whole.splitlines())
     assert lines == expected

@@ -60,7 +60,7 @@ def test_what_is_not_kept_is_counted_all_the_same(records):
     assert run_problems(records.report(totals=some.totals)) == []
 
 
-def test_failed_tasks_did_not_pass_even_where_nobody_was_to_judge(records):
+def test_failed_tasks_did_not_pass_even_without_evaluators(records):
     assert count_missed(records.report(records.failure("a"))) == 1
 
 

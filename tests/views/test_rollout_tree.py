@@ -80,7 +80,7 @@ def test_the_svg_has_a_dot_per_turn_in_the_colour_of_its_outcome():
     assert len(re.findall(r'<circle class="good"', svg)) == 4
     assert len(re.findall(r'<circle class="bad"', svg)) == 1
     assert len(re.findall(r'<circle class="unknown"', svg)) == 2, (
-        "the beginning, and the turn that nobody judged"
+        "the beginning, and the turn that was not judged"
     )
     assert ">base64<" in svg
     assert "gave way · 0.9" in svg

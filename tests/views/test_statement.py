@@ -163,7 +163,7 @@ def test_where_room_is_short_failed_tasks_are_shown_before_what_was_skipped(reco
     assert table(report, 120)[0].endswith("skipped  task failed")
 
 
-def test_columns_that_nobody_needs_are_left_out(records):
+def test_columns_without_content_are_left_out(records):
     report = records.report(*(records.case(str(i), records.result("length", i)) for i in range(4)))
     assert table(report) == [
         "Evaluator  Kind    Result  [95 % interval]  n",

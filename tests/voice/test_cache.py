@@ -450,7 +450,7 @@ def test_when_the_one_who_makes_a_sound_is_cancelled_another_makes_it(cache):
     assert asyncio.run(main()) == ([SOUND] * 3, 2)
 
 
-def test_one_who_gives_up_waiting_disturbs_nobody(cache):
+def test_one_who_gives_up_waiting_disturbs_no_other(cache):
     async def main():
         slow = Slow()
         voice = CachedSynthesizer(slow, cache=cache)

@@ -121,7 +121,7 @@ def test_what_contains_itself_cannot_tell():
     assert identity(Speaker(loop)) is None
 
 
-def test_a_private_attribute_is_nobodys_configuration():
+def test_a_private_attribute_is_no_configuration():
     speaker = Speaker()
     speaker._client = object()
     assert identity(speaker) == identity(Speaker())

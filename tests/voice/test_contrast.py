@@ -47,7 +47,7 @@ def test_texts_that_say_different_things_are_told_apart_and_it_is_said_by_what(o
 
 
 @pytest.mark.parametrize(("one", "other"), ALIKE)
-def test_texts_that_differ_otherwise_are_left_to_whoever_judges_meaning(one, other):
+def test_texts_that_differ_otherwise_are_left_to_the_judge_of_meaning(one, other):
     assert contrast(one, other) is None
     assert contrast(other, one) is None
 

@@ -206,7 +206,7 @@ def is_running(pid):
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    state = Path(f"/proc/{pid}/stat")  # one that has ended may wait for somebody to ask how
+    state = Path(f"/proc/{pid}/stat")  # one that has ended may wait to be asked how
     return not (state.exists() and state.read_text(encoding="utf-8").rpartition(")")[2].split()[0] == "Z")
 
 

@@ -268,7 +268,7 @@ def test_it_is_a_value():
     assert OfflineAgent(max_distance=0.5) != OfflineAgent()
 
 
-def test_words_that_nobody_knows_may_be_taught():
+def test_unknown_words_may_be_taught():
     grammar = CommandGrammar([Command("start", "start the frobnicator")])
     sound = EspeakSynthesizer().synthesize_sync("start the frobnicator")
     with pytest.raises(InvalidOptionError, match=r"cannot pronounce 'frobnicator'.* give pronunciations="):

@@ -34,7 +34,7 @@ def test_names_of_variables_are_replaced_at_any_depth(value, expected):
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        ({"key": "${NOBODY}"}, "f.yaml: agent.key: the environment variable 'NOBODY' is not set"),
+        ({"key": "${UNSET}"}, "f.yaml: agent.key: the environment variable 'UNSET' is not set"),
         ({"key": "${EMPTY}"}, "f.yaml: agent.key: the environment variable 'EMPTY' is not set"),
         ({"key": "${TOK"}, "f.yaml: agent.key: `${` begins the name of a variable"),
         ({"key": "${A B}"}, "f.yaml: agent.key: `${` begins the name of a variable"),
@@ -63,7 +63,7 @@ def test_what_refers_to_nothing_stays_as_it_is(value):
 
 
 def test_the_values_that_are_referred_to_are_known():
-    assert referred({"a": ["${TOKEN}", "${HOST}/$${X}/${NOBODY}"]}, environ=ENVIRON) == [
+    assert referred({"a": ["${TOKEN}", "${HOST}/$${X}/${UNSET}"]}, environ=ENVIRON) == [
         "s3cret",
         "example.org",
     ]

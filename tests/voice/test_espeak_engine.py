@@ -1,4 +1,4 @@
-"""The engine: the same bytes for the same words, whoever else speaks, in whichever process."""
+"""The engine: the same bytes for the same words, in every process, also while others speak."""
 
 import ctypes
 import multiprocessing

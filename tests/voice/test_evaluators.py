@@ -134,7 +134,7 @@ def test_more_calls_than_expected_can_never_be_made():
         SubsetEvaluator(2).evaluate([A], [A])
 
 
-def test_meaning_is_judged_by_embeddings_unless_somebody_else_judges():
+def test_meaning_is_judged_by_embeddings_unless_a_judge_is_given():
     expected = [tool_call("remind", about="call the doctor")]
     near, far = tool_call("remind", about="phone the doctor"), tool_call("remind", about="buy more bananas")
     assert passes(SemanticEvaluator(), expected, [near])

@@ -130,7 +130,7 @@ def test_options_are_the_fields_and_their_texts_may_name_variables():
             "agent.http.client: no parameter is called 'client'; it takes url",
         ),
         ({"offline": 3}, "agent.offline: offline takes no value"),
-        ({"http": "${NOBODY}"}, "agent.http.url: the environment variable 'NOBODY' is not set"),
+        ({"http": "${UNSET}"}, "agent.http.url: the environment variable 'UNSET' is not set"),
     ],
     ids=str,
 )
@@ -258,7 +258,7 @@ def test_parts_of_ones_own_come_from_modules_that_are_allowed(app, spec, kind):
     ("spec", "message"),
     [
         ("os:system", "agents of the module 'os' are not allowed here: allow_modules=['os'] allows them"),
-        ("app_with_parts:nobody", "could not be imported"),
+        ("app_with_parts:missing", "could not be imported"),
         ("app_with_parts:number", "this is not an agent"),
         ("app_with_parts:sys.modules", "could not be imported"),
         ({"app_with_parts:assistant": {"model": "x"}}, "is made already: it takes no options"),

@@ -1,4 +1,4 @@
-"""What an agent answered, and the calls that nobody can read."""
+"""What an agent answered, and the calls that cannot be read."""
 
 import pytest
 

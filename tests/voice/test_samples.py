@@ -58,7 +58,7 @@ def test_all_codes_of_alaw_are_those_of_a_reference_coder():
     assert hashlib.sha256(codes).hexdigest() == ALAW_DIGEST
 
 
-def test_a_law_that_nobody_has_is_an_error():
+def test_an_unknown_law_is_an_error():
     with pytest.raises(InvalidOptionError, match=r"law must be one of ulaw, alaw, got 'G\.729'"):
         samples.encode_g711(LEVELS, "G.729")
 

@@ -59,13 +59,13 @@ BAD = {
     "an option that is an object": {"agent": {"http": {"url": "x", "client": {}}}},
     "an unknown parser": {"agent": {"http": {"url": "x", "parser": "jsn"}}},
     "an unknown voice option": {"synthesizer": {"espeak": {"sped": 120}}},
-    "a perturbation nobody knows": {"perturbation": "hail"},
+    "an unknown perturbation": {"perturbation": "hail"},
     "a wrong option of a perturbation": {"perturbation": {"noise": {"snr": "loud"}}},
     "a sweep over nothing": {"sweep": {"noise": []}},
     "a sweep of two kinds": {"sweep": {"noise": [1], "gain": [1]}},
     "no runs": {"runs": 0},
     "another comparison": {"compare": "speech"},
-    "an evaluator nobody knows": {"evaluators": ["ExactEvaluatr"]},
+    "an unknown evaluator": {"evaluators": ["ExactEvaluatr"]},
 }
 
 

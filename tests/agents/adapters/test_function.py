@@ -70,7 +70,7 @@ EVERY_KIND = [
     (Agent(), "Agent", False),
     (AgentLater(), "AgentLater", True),
     (lambda text: agent(text), "agent", False),
-    (lambda text: agent_later(text), "agent", False),  # nobody can see that it is async before it is called
+    (lambda text: agent_later(text), "agent", False),  # only a call shows that it is async
 ]
 IDS = ["sync", "async", "partial", "async partial", "object", "async object", "lambda", "lambda of async"]
 

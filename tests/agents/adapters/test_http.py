@@ -315,7 +315,7 @@ def test_runs_one_after_the_other_each_have_their_own_loop_and_leave_no_connecti
 
 
 def test_nothing_is_complained_of_at_exit():
-    """Development mode warns of every socket and every client that nobody closed."""
+    """Development mode warns of every socket and every client that was not closed."""
     code = """
 import asyncio
 from calipers import Case, Dataset

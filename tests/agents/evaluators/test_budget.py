@@ -55,13 +55,13 @@ def test_the_calls_of_a_trace_tell_its_time_too(judge):
 
 
 @pytest.mark.parametrize("facts", [{}, {"total_latency_ms": 0}, {"tool_calls": [ToolCall("search")]}])
-def test_time_that_nobody_measured_is_skipped(judge, facts):
+def test_time_that_was_not_measured_is_skipped(judge, facts):
     result = judge(LatencyBudgetEvaluator(), **facts)
     assert (result.verdict, result.score, result.reason) == ("skip", 0.0, "no time was measured")
 
 
 @given(st.floats(1e-3, 1e6), st.floats(1e-3, 1), st.floats(1e-3, 1e7), st.floats(1e-3, 1e7))
-def test_whoever_is_faster_never_scores_less(judge, budget, warn, one, other):
+def test_a_faster_agent_never_scores_less(judge, budget, warn, one, other):
     evaluator = LatencyBudgetEvaluator(budget, warn)
     fast, slow = (judge(evaluator, total_latency_ms=ms).score for ms in sorted([one, other]))
     assert fast >= slow
@@ -119,7 +119,7 @@ def test_the_reason_lists_the_limits_that_were_exceeded_or_the_one_used_most(jud
     assert good.metadata["utilization"] == 0.5
 
 
-def test_tokens_that_nobody_measured_are_skipped(judge):
+def test_tokens_that_were_not_measured_are_skipped(judge):
     assert judge(TokenBudgetEvaluator()).verdict == "skip"
     assert judge(TokenBudgetEvaluator(), llm_calls=[LLMCall(model="m")]).verdict == "skip"
     assert judge(TokenBudgetEvaluator(), llm_calls=[LLMCall(model="m", input_tokens=1)]).verdict == "pass"

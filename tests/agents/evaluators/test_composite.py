@@ -283,7 +283,7 @@ def test_what_has_no_score_says_what_a_part_needs(judge):
     assert "True or False, or a number from 0 to 1, got 'positive'" in result.reason
 
 
-def test_a_time_that_nobody_measured_does_not_pass(judge):
+def test_a_time_that_was_not_measured_does_not_pass(judge):
     composite = CompositeEvaluator([MaxDuration(10)])
     assert judge(composite, output_text="x").verdict == FAILS
     assert judge(composite, total_latency_ms=500).verdict == PASSES

@@ -159,7 +159,7 @@ def test_cost_is_compared_where_both_counted_it(judge, one, other, score):
     assert scores(judge, *traces).get("cost_deviation") == score
 
 
-def test_requests_whose_tokens_nobody_counted_are_no_likeness(judge):
+def test_requests_without_token_counts_are_no_likeness(judge):
     uncounted = Trace(llm_calls=[LLMCall(model="m")])
     assert scores(judge, uncounted, uncounted) == {}
 
@@ -167,7 +167,7 @@ def test_requests_whose_tokens_nobody_counted_are_no_likeness(judge):
 # ---------------------------------------------------------------------- the whole
 
 
-def test_what_nobody_recorded_is_left_out_and_the_rest_counts(judge):
+def test_what_was_not_recorded_is_left_out_and_the_rest_counts(judge):
     result = compare(judge, Trace(output_text="a b"), Trace(output_text="a c"))
     assert (result.score, result.verdict) == (0.5, "partial")
     assert result.metadata["left_out"] == ["tool_sequence", "tool_parameters", "cost_deviation"]

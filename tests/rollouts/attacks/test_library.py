@@ -36,7 +36,7 @@ def test_the_table_of_the_page_lists_them_all_by_family():
     assert len(listed) == 25, "the page and the changelog speak of twenty-four, and the plain one"
 
 
-def test_nobody_can_change_the_library_by_accident():
+def test_the_library_cannot_be_changed_by_accident():
     with pytest.raises(TypeError):
         ATTACKS["mine"] = Base64()
 

@@ -38,7 +38,7 @@ def test_texts_of_many_are_scored_together_and_each_gets_its_own():
     assert [len(call) for call in calls] == [6]
 
 
-def test_nobody_waits_for_ever_for_others_to_come():
+def test_no_call_waits_for_ever_for_others_to_come():
     async def main():
         return await BatchedModerator(Lengths(), max_batch=1000, max_wait=0.001).score(["abc"])
 
@@ -134,7 +134,7 @@ class Panic(BaseException):
     ],
     ids=["panic", "exit", "cancelled from within", "closed from within"],
 )
-def test_nobody_waits_for_ever_whatever_the_moderator_raises(raised, heard):
+def test_no_call_waits_for_ever_whatever_the_moderator_raises(raised, heard):
     class Moody:
         async def moderate(self, texts):
             raise raised

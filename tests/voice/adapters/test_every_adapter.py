@@ -126,7 +126,7 @@ def test_an_agent_that_hangs_up_midway_is_an_error_of_the_connection(pair, ask, 
     assert "hung up" in str(caught.value)
 
 
-def test_nobody_at_the_address_is_an_error_that_asks_whether_the_agent_runs(pair, ask, audio):
+def test_no_server_at_the_address_is_an_error_that_asks_whether_the_agent_runs(pair, ask, audio):
     with pair.server() as server:
         pass
     with pytest.raises(AgentConnectionError, match=r"cannot connect to .*is the agent running\?"):

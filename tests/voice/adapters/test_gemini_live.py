@@ -98,7 +98,7 @@ def test_settings_of_the_setup_win_over_ours(ask):
     ],
     ids=range(9),
 )
-def test_the_answer_ends_at_a_call_or_at_a_turn_that_nobody_interrupted(ask, raw, calls, text):
+def test_the_answer_ends_at_a_call_or_at_a_turn_without_interruption(ask, raw, calls, text):
     with GeminiLiveServer(Reply(raw=raw)) as server:
         response = ask(GeminiLiveAgent("m", base_url=server.url), "hi")
     assert (response.tool_calls, response.text, response.problems) == (calls, text, [])

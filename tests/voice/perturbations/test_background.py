@@ -184,7 +184,7 @@ class Counting:
         return self.voice.synthesize(text)
 
 
-def test_the_prompts_are_said_once_by_whoever_says_the_test(voice):
+def test_the_prompts_are_said_once_by_the_synthesizer_of_the_test(voice):
     speaker = Counting(voice)
     babble = said_by(Gain(0) + PromptBabble(5, count=2, seed=3), PromptVoices(PROMPTS, speaker))
     sound = voice.synthesize(PROMPTS[0])
@@ -203,7 +203,7 @@ def test_another_draw_is_another_babble_with_the_same_voices(voice):
     assert speaker.said == list(PROMPTS)
 
 
-def test_until_somebody_says_them_nothing_can_be_heard(voice):
+def test_until_they_are_said_nothing_can_be_heard(voice):
     with pytest.raises(InvalidOptionError, match="no synthesizer says the prompts"):
         PromptBabble(5).apply(voice.synthesize("x"))
 

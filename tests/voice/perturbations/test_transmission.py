@@ -45,7 +45,7 @@ def test_what_is_heard_of_a_click_is_the_answer_of_the_room():
     heard = room.apply(click()).samples()[100:, 0]
     response = room.response(RATE)
     assert np.corrcoef(heard[: len(response)], response)[0, 1] == pytest.approx(1)
-    assert not Reverberation(0.3).apply(click()).samples()[:100].round(6).any(), "nobody hears it before"
+    assert not Reverberation(0.3).apply(click()).samples()[:100].round(6).any(), "it is not heard before"
 
 
 @settings(max_examples=min(20, settings().max_examples))
