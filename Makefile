@@ -4,7 +4,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
+# What is imported gets compiled then; most of what is installed never is.
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-compile
 
 # Some systems keep Python from storing what it has compiled. Tests start hundreds of interpreters, and each would compile
 # everything anew.
@@ -19,10 +20,11 @@ help: ## Show this help
 demo: $(VENV)/.base ## Set up, run a small evaluation and show its report
 	@$(BIN)/python examples/demo.py
 
-# The checks before the tests keep one core busy each; beside them, the other Python gets what it needs.
-test: $(VENV)/.dev ## Set up and run everything: lint, types, docs, tests on this Python and on the newest found
+# Both environments are filled at the same time: much of that is waiting. The checks keep one core busy each.
+test: ## Set up and run everything: lint, types, docs, tests on this Python and on the newest found
+	@$(MAKE) --no-print-directory --jobs $(VENV)/.dev pythons
 	@$(BIN)/python tools/system_packages.py
-	@$(MAKE) --no-print-directory --jobs lint mypy pyright systems docs pythons
+	@$(MAKE) --no-print-directory --jobs lint mypy pyright systems docs
 	$(BIN)/python -m pytest -n auto --dist worksteal
 	@$(BIN)/python tools/each_python.py
 
@@ -52,7 +54,7 @@ docs: $(VENV)/.dev ## Build the documentation into site/
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "documentation built: site/index.html"
 
-pythons: $(VENV)/.dev
+pythons: $(BIN)/python
 	@$(BIN)/python tools/each_python.py --set-up
 
 versions: $(VENV)/.dev ## Run the tests on each other Python found

