@@ -420,7 +420,10 @@ def test_wrong_usage_is_told_before_anything_runs(calipers, write_eval, args, co
             "def eval_it(): return 3",
             "eval_numbers.py:eval_it gave 3: expected (dataset, task), a Dataset or a Report",
         ),
-        ("def eval_it(): return numbers(1), 3", "expected (dataset, task), a Dataset or a Report"),
+        (
+            "def eval_it(): return numbers(1), 3",
+            "gave a dataset with the task 3, which is not a function and has no method `invoke`: write a function",
+        ),
         ("del task\ndef eval_it(): return numbers(1)", "gives a dataset and no task: return (dataset, task)"),
         ("", "eval_numbers.py has nothing to run: define functions named eval_*"),
     ],

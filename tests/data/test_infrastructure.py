@@ -164,9 +164,9 @@ def test_a_judge_out_of_reach_alone_leaves_no_rate_and_no_error():
 
 
 def test_the_report_shows_both_readings_and_the_way_to_make_them_again(tmp_path):
-    text = ran().render(width=110, include_cases=False)
+    text = ran().render(width=120, include_cases=False)
     assert (
-        "14 attempts got no answer for a time-out, a connection or a server: ConnectError (10), TimeoutError (4)."
+        "14 attempts got no answer because of a time-out, a connection or a server: ConnectError (10), TimeoutError (4)."
         in text
     )
     assert "  without them   76.9 %  [57.9, 89.0]" in text

@@ -85,6 +85,15 @@ class Evaluation:
                 return made, found
             case (Dataset() as dataset, own) if is_task(own):
                 return dataset, own if task is None else task
+            case (Dataset() as dataset, _) if task is not None:
+                return dataset, task
+            case (Dataset(), own):
+                way_out = hint_for_task(own) or ": write a function that calls it"
+                raise CommandError(
+                    f"{self.label} gave a dataset with the task {safe_repr(own):.200}, which is not a function and has no "
+                    f"method `invoke`{way_out}",
+                    USAGE,
+                )
         raise CommandError(
             f"{self.label} gave {safe_repr(made):.200}: expected (dataset, task), a Dataset or a Report",
             USAGE,

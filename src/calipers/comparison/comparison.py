@@ -68,7 +68,7 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
     failed: int
     """Attempts whose task did not finish."""
     unanswered: int = 0
-    """Attempts that got no answer for a time-out, a connection or a server, and count as not passed."""
+    """Attempts that got no answer because of a time-out, a connection or a server, and count as not passed."""
     answered: Estimate | None = None
     """The pass rate without them; `None` if there are none, or nothing is left."""
     on_other_loop: int = 0

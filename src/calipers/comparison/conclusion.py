@@ -45,7 +45,7 @@ class Conclusion(msgspec.Struct, frozen=True, kw_only=True):
     broken: int = 0
     """Cases that passed in the baseline and do not in the candidate, without those that luck explains."""
     unanswered: int = 0
-    """Attempts of both runs that got no answer for a time-out, a connection or a server, and count as not passed."""
+    """Attempts of both runs that got no answer because of a time-out, a connection or a server, and count as not passed."""
     more_cases: int | None = None
     """About how many more cases would show the smallest difference worth seeing; `None` if it is not known, or enough are there."""
     attempts: int | None = None

@@ -26,8 +26,8 @@ def unanswered(count: int, answered: Estimate | None, attempts: int, *, whose: s
     """That `count` of `attempts` got no answer, the pass rate of those that did, and what to do; `whose` names the run."""
     rate = "" if answered is None else f"of those answered {100 * answered.value:.1f} % passed; "
     return (
-        f"{count:,} of {attempts:,} attempts{whose} got no answer for a time-out, a connection or a server, and count as not passed; "
-        f"{rate}make them again with `calipers run --resume RUN --rerun-failed`"
+        f"{count:,} of {attempts:,} attempts{whose} got no answer because of a time-out, a connection or a server, "
+        f"and {'counts' if count == 1 else 'count'} as not passed; {rate}make {'it' if count == 1 else 'them'} again with `calipers run --resume RUN --rerun-failed`"
     )
 
 

@@ -10,7 +10,7 @@ attempt a row is of: they are what the tables are joined by. What was not measur
 | `run`, `position` | text, integer | the run's id; the attempt's place in it, from 0 |
 | `name`, `case`, `repeat` | text, text, integer | the attempt's name; its case's; which repeat it is, from 1 |
 | `passed` | boolean | whether every assertion held and everything finished; null: nothing was asserted |
-| `failed`, `infrastructure` | boolean | whether the task did not finish; whether for a time-out, a connection or a server |
+| `failed`, `infrastructure` | boolean | whether the task did not finish; whether because of a time-out, a connection or a server |
 | `error_type`, `error_message`, `error_stacktrace` | text | why it did not finish |
 | `task_duration`, `total_duration`, `tries` | number, number, integer | seconds of the task, and of all; calls of the task |
 | `cluster` | text | what the case belongs to |

@@ -52,7 +52,7 @@ class RunRow(msgspec.Struct, frozen=True, kw_only=True):
     pass_rate: Estimate | None
     """`None` if nothing was asserted."""
     infrastructure: int
-    """Attempts that got no answer for a time-out, a connection or a server; the pass rate counts them as not passed."""
+    """Attempts that got no answer because of a time-out, a connection or a server; the pass rate counts them as not passed."""
     without: Estimate | None
     """The pass rate without these attempts; `None` if there are none."""
     pass_at_k: Estimate | None

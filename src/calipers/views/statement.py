@@ -540,7 +540,7 @@ def _unanswered(report: Report, confidence: float) -> Unanswered | None:
     return Unanswered(
         lead=(
             Part(plural(found.count, "attempt"), "caution"),
-            Part(" got no answer for a time-out, a connection or a server: "),
+            Part(" got no answer because of a time-out, a connection or a server: "),
             *_most_common(found.failures),
             Part("."),
         ),

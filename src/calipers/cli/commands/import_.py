@@ -32,8 +32,8 @@ calipers import report.json --store postgresql://evals@db.example.org/evals
 def command(*, files: Sequence[str], store: str | None, redact: Sequence[str]) -> int:
     """Keep runs that were made elsewhere: exported runs and reports of Calipers, reports of pydantic_evals, logs of Inspect AI.
 
-    Which of them a file is, is told by its content. A file that is imported twice is kept once. What has no place in a run is
-    kept in its metadata; what cannot be read is told.
+    The content of a file says which of them it is. A file that is imported twice is kept once. What has no place in a run is
+    kept in its metadata; what cannot be read is reported.
 
     Exit codes: 0 all are kept now, 2 wrong usage, or no such file, 3 a file is none of these or damaged, or the store could not
     be written; the others are kept.
