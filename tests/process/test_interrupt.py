@@ -73,6 +73,58 @@ def test_the_first_ctrl_c_returns_what_is_done(task, call):
     assert "Traceback" not in done.stderr
 
 
+EARLY = """
+from calipers import Evaluator
+presses = 0
+
+class Early(Evaluator):
+    def get_default_evaluation_name(self):
+        global presses
+        while presses:
+            presses -= 1
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.2)
+        return "early"
+
+    def evaluate(self, ctx):
+        return True
+
+dataset = Dataset(cases=[Case(inputs=0), Case(inputs=1)], evaluators=[Early()])
+checked = Dataset(cases=[Case(inputs=0)], evaluators=[Early()], report_evaluators=[lambda report: None])
+
+async def inside():
+    return dataset.evaluate_sync(waits, progress=False, store="memory:")
+
+presses = {presses}
+try:
+    show({call})
+except KeyboardInterrupt:
+    print("KeyboardInterrupt")
+"""
+
+
+@pytest.mark.parametrize(
+    ("presses", "says"),
+    [(1, "0 interrupted by Ctrl-C after 0 of 2 attempts 0"), (2, "KeyboardInterrupt")],
+)
+@pytest.mark.parametrize(
+    "call",
+    [
+        "dataset.evaluate_sync(waits, progress=False)",
+        "asyncio.run(dataset.evaluate(blocks, progress=False))",
+        "asyncio.run(inside())",
+    ],
+)
+def test_a_ctrl_c_while_a_run_is_prepared_ends_it_like_a_later_one(call, presses, says):
+    done = python(EARLY.format(call=call, presses=presses))
+    assert done.stdout == f"{says}\n", done.stderr
+
+
+def test_a_ctrl_c_before_a_run_that_does_not_begin_is_not_lost():
+    done = python(EARLY.format(call="checked.evaluate_sync(waits, keep='failed', progress=False)", presses=1))
+    assert done.stdout == "KeyboardInterrupt\n", done.stderr
+
+
 def test_a_sigterm_returns_what_is_done_too(tmp_path):
     done = python(
         f"""

@@ -10,7 +10,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar, copy_context
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar
@@ -212,6 +212,8 @@ class _Listener(_Handlers):
         if not self._stops:
             self._asked = _heard = False
         self._stops.append(send)
+        if self._asked and (missed := self._missed) is not None:  # what came while the run was being prepared
+            send(_NAMES[missed])
         try:
             yield
         finally:
@@ -252,6 +254,10 @@ _listener: _Listener | None = None
 
 _WAITED_FOR: ContextVar[_Listener | None] = ContextVar("calipers_waited_for", default=None)
 """What hears signals for code in another thread that the main thread waits for."""
+
+
+_EXPECTED: ContextVar[tuple[ExitStack, ...]] = ContextVar("calipers_expected", default=())
+"""The blocks that wait for a run to begin."""
 
 
 @contextmanager
@@ -305,7 +311,30 @@ def on_interrupt(stop: Callable[[Signal], None]) -> Iterator[None]:
                 loop.call_soon_threadsafe(arrive, name)
 
         with listener.stopping(send):
+            for expected in _EXPECTED.get():
+                expected.close()
             yield
+
+
+@contextmanager
+def expecting_run() -> Iterator[None]:
+    """Keep a Ctrl-C or SIGTERM for the run that is about to begin, since loading and preparing it takes a moment.
+
+    From the beginning of the run, this block does nothing. If there comes none, the signal is as ever when the block is left; a second one
+    is not kept.
+    """
+    with listening(blocks=False), ExitStack() as waiting:
+        listener = _WAITED_FOR.get()
+        if listener is None or not listener.is_open:
+            yield
+            return
+        waiting.enter_context(listener.stopping(lambda _name: None))
+        before = _EXPECTED.get()
+        _EXPECTED.set((*before, waiting))
+        try:
+            yield
+        finally:
+            _EXPECTED.set(before)
 
 
 @contextmanager

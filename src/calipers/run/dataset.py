@@ -18,6 +18,7 @@ from calipers.data.lifecycle import LifecycleFactory, RunHooks
 from calipers.data.retry import Retry, as_retry
 from calipers.data.trace import CallLike
 from calipers.errors import InvalidCaseError, InvalidOptionError
+from calipers.process.interrupt import expecting_run
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -348,23 +349,24 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
             reuse: take over what any earlier run of the store has for the same case, task and evaluator.
             rerun_failed: with `resume`, make failed attempts and failed judgements again.
         """
-        from calipers.run.evaluation import evaluate
+        with expecting_run():
+            from calipers.run.evaluation import evaluate
 
-        if unknown := options.keys() - EvaluateOptions.__annotations__.keys():
-            raise TypeError(f"evaluate() got an unexpected keyword argument {min(unknown)!r}")
-        return await evaluate(
-            self._readable(),
-            task,
-            evaluators=self.evaluators,
-            report_evaluators=self.report_evaluators,
-            dataset_name=self.name,
-            options=_run_options(options),
-            name=check_text("the name of a run", options.get("name"), or_none=True),
-            task_name=check_text("the name of a task", options.get("task_name"), or_none=True),
-            metadata=check_mapping("metadata", options.get("metadata"), or_none=True),
-            progress=_shown(options.get("progress", True)),
-            keeping=self._keeping(options),
-        )
+            if unknown := options.keys() - EvaluateOptions.__annotations__.keys():
+                raise TypeError(f"evaluate() got an unexpected keyword argument {min(unknown)!r}")
+            return await evaluate(
+                self._readable(),
+                task,
+                evaluators=self.evaluators,
+                report_evaluators=self.report_evaluators,
+                dataset_name=self.name,
+                options=_run_options(options),
+                name=check_text("the name of a run", options.get("name"), or_none=True),
+                task_name=check_text("the name of a task", options.get("task_name"), or_none=True),
+                metadata=check_mapping("metadata", options.get("metadata"), or_none=True),
+                progress=_shown(options.get("progress", True)),
+                keeping=self._keeping(options),
+            )
 
     def evaluate_sync(
         self,
@@ -372,9 +374,10 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
         **options: Unpack[EvaluateOptions],
     ) -> "Report[InputsT, OutputT, MetadataT]":
         """`evaluate` for code that is not async, with the same options."""
-        from calipers.process.loop import run_sync
+        with expecting_run():
+            from calipers.process.loop import run_sync
 
-        return run_sync(lambda: self.evaluate(task, **options))
+            return run_sync(lambda: self.evaluate(task, **options))
 
     def _keeping(self, options: EvaluateOptions) -> "Keeping | None":
         """What keeps a run in the store, if there is one."""

@@ -3,6 +3,7 @@
 It composes what a user could compose alone: a plan of evaluators, a queue of work, a `Run`, workers, and a `Report`.
 """
 
+import asyncio
 import os
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, nullcontext, suppress
@@ -17,7 +18,7 @@ from calipers.data.record import ReportCase, ReportCaseFailure
 from calipers.data.redaction import masked_fields
 from calipers.data.result import describe_error
 from calipers.errors import CalipersError, InvalidOptionError, StoreError
-from calipers.process.interrupt import Signal, held_back, listening, on_interrupt
+from calipers.process.interrupt import Signal, held_back, listening, on_interrupt, was_signalled
 from calipers.process.loop import check_asyncio
 from calipers.report.report import Incomplete, Report, Stopping, after_attempts
 from calipers.report.report_evaluator import run_report_evaluators
@@ -108,6 +109,8 @@ async def evaluate(
         workers = LoopWorkers(run) if on_loop else ThreadWorkers(run, total)
         announced = _announced(options, name, dataset_name, total, metadata)
         async with announced as reports, _kept(journal, reports):
+            if was_signalled():  # let it arrive before the first call is made
+                await asyncio.sleep(0)
             started_at, start = datetime.now(UTC), perf_counter()
             with nullcontext() if progress is None else progress(Counts(run, total)):
                 await workers.finish()
