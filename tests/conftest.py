@@ -55,8 +55,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    for item in items:
-        item.add_marker("calipers_sends_signals")
+    if config.pluginmanager.hasplugin("calipers-signals"):
+        for item in items:
+            item.add_marker("calipers_sends_signals")
     if not config.getoption("--brief"):
         return
     first: dict[str, pytest.Item] = {}
