@@ -7,7 +7,9 @@ of such a file, relative to the document. `$schema` is for editors and is not re
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import Any, Literal, NamedTuple, TypeAlias, assert_never, get_args
+
+from typing_extensions import TypeIs
 
 from calipers.data.argument_checks import check_choice
 from calipers.errors import CalipersError, DatasetFileError, InvalidOptionError
@@ -21,11 +23,14 @@ from .lazy_cases import LazyCases
 from .parquet_file import ParquetFile
 from .problem import ABSENT, Problems, argument_names, not_utf8, problems_text
 
-Format: TypeAlias = Literal["yaml", "json", "jsonl", "csv", "parquet"]
+Document: TypeAlias = Literal["yaml", "json"]
+"""The formats that hold a whole dataset."""
+CaseFormat: TypeAlias = Literal["jsonl", "csv", "parquet"]
+"""The formats that hold only cases."""
+Format: TypeAlias = Literal[Document, CaseFormat]
 """The formats of dataset files."""
 
-DOCUMENTS: tuple[Format, ...] = ("yaml", "json")
-"""Formats that hold a whole dataset."""
+DOCUMENTS: tuple[Document, ...] = get_args(Document)
 
 SUFFIXES: dict[str, Format] = {
     ".yaml": "yaml",
@@ -59,6 +64,11 @@ def format_of(path: Path, given: Format | None = None) -> Format:
     return found
 
 
+def is_document(form: Format) -> TypeIs[Document]:
+    """Whether files of the format hold a whole dataset."""
+    return form in DOCUMENTS
+
+
 KEYS = ("$schema", "name", "cases", "evaluators", "report_evaluators")
 """What a document may say."""
 
@@ -78,15 +88,19 @@ class Parts(NamedTuple):
 
 
 def open_cases(
-    path: Path, form: Format, reader: CaseReader, columns: Mapping[str, Source] | None = None
+    path: Path, form: CaseFormat, reader: CaseReader, columns: Mapping[str, Source] | None = None
 ) -> LazyCases:
     """The cases of a file that holds only cases; its `header` has what is wrong with its header or schema."""
-    if form == "csv":
-        return CSVFile(path, reader, columns)
-    if form == "parquet":
-        return ParquetFile(path, reader, columns)
-    with path.open("rb"):  # a missing file should be noticed now, not in the run
-        return JSONLines(path, reader)
+    match form:
+        case "csv":
+            return CSVFile(path, reader, columns)
+        case "parquet":
+            return ParquetFile(path, reader, columns)
+        case "jsonl":
+            with path.open("rb"):  # a missing file should be noticed now, not in the run
+                return JSONLines(path, reader)
+        case _:
+            assert_never(form)
 
 
 def read_data(path: Path, form: Format, problems: Problems) -> Any:
@@ -192,7 +206,7 @@ def _open_file(
 ) -> Any:
     try:
         form = format_of(path)
-        if form in DOCUMENTS:
+        if is_document(form):
             problems.add(("cases",), f"expected the name of {CASE_FILE}", path.name)
             return []
         return open_cases(path, form, reader, columns)

@@ -17,6 +17,7 @@ from .dataset_document import (
     Format,
     Parts,
     format_of,
+    is_document,
     open_cases,
     parse_data,
     raise_if_any,
@@ -181,11 +182,11 @@ def read_parts(
     problems = Problems(str(path))
     if where.is_dir():
         raise IsADirectoryError(errno.EISDIR, "this is a folder, not a dataset file", str(path))
-    if where.is_fifo() and form not in DOCUMENTS:
+    if where.is_fifo() and not is_document(form):
         raise InvalidOptionError(
             f"{str(path)!r} is a pipe, which can be read only once: save the cases to a file"
         )
-    if form in DOCUMENTS:
+    if is_document(form):
         parts = read_document(read_data(where, form, problems), where, reader, problems, columns)
     else:
         parts = Parts(None, open_cases(where, form, reader, columns), [], [])

@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, assert_never
 from urllib.parse import quote
 
 import msgspec
@@ -22,7 +22,15 @@ from .case_data import write_case
 from .case_table import Table, arrow_columns, text_rows
 from .catalog import Kind, kinds_of, write_evaluator
 from .csv_file import write_csv
-from .dataset_document import CASE_FILE, DOCUMENTS, Format, format_of, raise_if_any, write_document
+from .dataset_document import (
+    CASE_FILE,
+    CaseFormat,
+    Format,
+    format_of,
+    is_document,
+    raise_if_any,
+    write_document,
+)
 from .jsonl_file import encode_line
 from .parquet_file import parquet_bytes
 from .problem import Problems
@@ -63,7 +71,7 @@ def save_dataset(
     if isinstance(dataset.cases, Iterator):
         raise InvalidCaseError("the cases come from an iterator, which saving would use up: make them a list")
     given = case_types(types if types is not None else type_arguments(_type_of(dataset), Dataset))
-    if form not in DOCUMENTS:
+    if not is_document(form):
         if cases is not None:
             raise InvalidOptionError(
                 f"cases={cases!r} needs a YAML or JSON document, and {str(path)!r} is none"
@@ -88,9 +96,9 @@ def save_dataset(
     raise_if_any(problems)
     beside = None if cases is None else where.parent / cases
     if beside is not None:
-        if format_of(beside) in DOCUMENTS:
+        if is_document(beside_form := format_of(beside)):
             raise InvalidOptionError(f"cases must name {CASE_FILE}, got {cases!r}")
-        _write_cases(dataset, beside, format_of(beside), given)
+        _write_cases(dataset, beside, beside_form, given)
     reference = None
     if schema is not False:
         target = where.with_name(f"{where.stem}_schema.json") if schema is True else Path(schema)
@@ -140,24 +148,27 @@ def _kinds(dataset: Any) -> list[Kind]:
     return list(dict.fromkeys(found))
 
 
-def _write_cases(dataset: Any, path: Path, form: Format, types: CaseTypes) -> None:
+def _write_cases(dataset: Any, path: Path, form: CaseFormat, types: CaseTypes) -> None:
     problems = Problems(str(path))
-    if form == "jsonl":
-        write_whole(path, _lines(dataset.cases, types, problems))
-        return
-    table = Table(list(dataset.cases), types, problems, text=form == "csv")
-    if form == "csv":
-        rows = text_rows(table, problems)
-        raise_if_any(problems)
-        text = io.StringIO(newline="")
-        write_csv(text, list(table.columns), rows)
-        _replace(path, text.getvalue().encode())
-    else:
-        arrays = arrow_columns(table, problems)
-        raise_if_any(problems)
-        content = parquet_bytes(arrays, problems)
-        raise_if_any(problems)
-        write_whole(path, [content])
+    match form:
+        case "jsonl":
+            write_whole(path, _lines(dataset.cases, types, problems))
+        case "csv":
+            table = Table(list(dataset.cases), types, problems, text=True)
+            rows = text_rows(table, problems)
+            raise_if_any(problems)
+            text = io.StringIO(newline="")
+            write_csv(text, list(table.columns), rows)
+            _replace(path, text.getvalue().encode())
+        case "parquet":
+            table = Table(list(dataset.cases), types, problems, text=False)
+            arrays = arrow_columns(table, problems)
+            raise_if_any(problems)
+            content = parquet_bytes(arrays, problems)
+            raise_if_any(problems)
+            write_whole(path, [content])
+        case _:
+            assert_never(form)
 
 
 def _lines(cases: Iterable[Any], types: CaseTypes, problems: Problems) -> Iterator[bytes]:
