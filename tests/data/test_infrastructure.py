@@ -173,7 +173,16 @@ def test_the_report_shows_both_readings_and_the_way_to_make_them_again(tmp_path)
     assert "  at most        85.0 %  [70.9, 92.9]    if all of them had passed" in text
     assert "with a store, rerun_failed makes them again" in text
     kept = ran(store=tmp_path / "runs.db")
-    assert "resume the run, and rerun_failed makes them again" in " ".join(kept.render().split())
+    assert "resume the run with --rerun-failed (rerun_failed=True) to make them again" in " ".join(
+        kept.render().split()
+    )
+
+
+def test_one_attempt_without_an_answer_is_not_called_them():
+    text = " ".join(ran(inputs=(1, 4)).render(include_cases=False).split())
+    assert "1 attempt got no answer" in text
+    assert "without it 100.0 %" in text
+    assert "counts it as not passed; with a store, rerun_failed makes it again" in text
 
 
 def unsteady(flag: str) -> int:

@@ -135,7 +135,7 @@ def test_an_evaluator_that_may_be_the_one_of_the_run_is_said_to_stand_beside_it(
     report = score_again(store, run, evaluators=[judge])
     [note] = report.reuse.notes
     assert note.startswith("evaluator judge cannot be compared with the one in the run, so the new")
-    assert "called judge_2, and both count; replace=True puts it in its place (" in note
+    assert "called judge_2, and both count; replace=True (--replace) puts it in its place (" in note
 
 
 def test_a_better_evaluator_takes_the_place_of_the_one_that_had_its_name(store):

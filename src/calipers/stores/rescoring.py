@@ -487,17 +487,17 @@ def _beside_others(evaluators: Sequence[Any], plan: Plan, *, replace: bool) -> I
         if replace:
             yield (
                 f"evaluator {name} of the run belongs to single cases and was not replaced: the new one is called "
-                f"{planned.name}, and both count; drop=[{name!r}] leaves the other one out"
+                f"{planned.name}, and both count; drop=[{name!r}] (--drop {name}) leaves the other one out"
             )
         elif isinstance(identity, Unknown):
             yield (
                 f"evaluator {name} cannot be compared with the one in the run, so the new one is called {planned.name}, and "
-                f"both count; replace=True puts it in its place ({identity.reason})"
+                f"both count; replace=True (--replace) puts it in its place ({identity.reason})"
             )
         else:
             yield (
                 f"evaluator {name} of the run is another one, so the new one is called {planned.name}, and both count; "
-                "replace=True puts it in its place"
+                "replace=True (--replace) puts it in its place"
             )
 
 

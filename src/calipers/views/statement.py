@@ -536,7 +536,12 @@ def _unanswered(report: Report, confidence: float) -> Unanswered | None:
     found = report.infrastructure(confidence=confidence)
     if found is None:
         return None
-    again = "with a store," if report.reuse is None else "resume the run, and"
+    again = (
+        "with a store, rerun_failed makes"
+        if report.reuse is None
+        else "resume the run with --rerun-failed (rerun_failed=True) to make"
+    )
+    them = "it" if found.count == 1 else "them"
     return Unanswered(
         lead=(
             Part(plural(found.count, "attempt"), "caution"),
@@ -545,10 +550,14 @@ def _unanswered(report: Report, confidence: float) -> Unanswered | None:
             Part("."),
         ),
         readings=[
-            Reading("without them", found.without, "" if found.without else "nothing is left"),
-            Reading("at most", found.at_most, "if all of them had passed"),
+            Reading(f"without {them}", found.without, "" if found.without else "nothing is left"),
+            Reading(
+                "at most",
+                found.at_most,
+                "if it had passed" if found.count == 1 else "if all of them had passed",
+            ),
         ],
-        advice=f"The rate above counts them as not passed; {again} rerun_failed makes them again.",
+        advice=f"The rate above counts {them} as not passed; {again} {them} again.",
     )
 
 
