@@ -100,7 +100,7 @@ def test_tags_are_words_to_choose_cases_by(tags):
     assert Case(inputs=1, tags=tags).tags == tuple(tags)
 
 
-@pytest.mark.parametrize("tags", ["slow", [1], [None]])
+@pytest.mark.parametrize("tags", ["slow", [1], [None], None, 3, iter(["slow"])])
 def test_tags_are_a_list_of_strings(tags):
     with pytest.raises(InvalidCaseError, match="the tags of case 'a' must be a list of strings, got"):
         Case(name="a", inputs=1, tags=tags)

@@ -4,7 +4,9 @@ from random import Random
 
 import pytest
 
-from calipers.gate import Policy, Rules
+from calipers import Case, Dataset
+from calipers.errors import InvalidOptionError
+from calipers.gate import Policy, Rules, judge_run
 from calipers.gate.claims import Claim, judge_claims
 from calipers.gate.looks import Look, confidence_at, number_of, question_of, share_of
 from calipers.gate.measure import MeanDifference
@@ -29,6 +31,15 @@ def test_a_look_is_numbered_by_what_was_looked_at_before():
     assert number_of([look("a", 1), look("b", 2)], "a", 10) == 1, "the same attempts are the same look"
     assert number_of([look("a", 1), look("b", 2, "FAIL")], "c", 10) == 3
     assert number_of([look("a", 1, "PASS")], "b", 10) == 1, "the question was answered"
+
+
+@pytest.mark.parametrize("number", [0, 1.5, "1", [1]])
+def test_a_look_is_numbered_from_1(number):
+    report = Dataset(cases=[Case(inputs=1)], evaluators=[lambda output: True]).evaluate_sync(
+        lambda inputs: inputs, progress=False
+    )
+    with pytest.raises(InvalidOptionError, match="look must be a whole number from 1"):
+        judge_run(report, Policy(pass_rate=Rules(at_least=0.5)), look=number)
 
 
 def test_another_policy_or_agent_is_another_question():

@@ -11,7 +11,7 @@ A case with `turns` instead of inputs is a conversation with a scripted user; se
 
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Generic, overload
 
 from calipers.data.context import InputsT, MetadataT, OutputT
@@ -108,7 +108,7 @@ class Case(Generic[InputsT, OutputT, MetadataT]):
             raise InvalidCaseError(f"a case's name must be a non-empty string or None, got {name!r}")
         if cluster is not None and not isinstance(cluster, str):
             raise InvalidCaseError(f"the cluster of case {name!r} must be a string or None, got {cluster!r}")
-        if isinstance(tags, str) or not all(isinstance(tag, str) for tag in tags):
+        if not _are_tags(tags):
             raise InvalidCaseError(f"the tags of case {name!r} must be a list of strings, got {tags!r}")
         if timeout is not None and not is_timeout(timeout):
             raise InvalidCaseError(
@@ -205,6 +205,11 @@ def _expected_calls(name: str | None, calls: Any) -> list[ToolCall]:
         return list(as_expected_calls(calls))
     except (InvalidTraceError, InvalidOptionError) as error:
         raise InvalidCaseError(f"the expected tool calls of case {name!r}: {error}") from error
+
+
+def _are_tags(value: Any) -> bool:
+    is_list = isinstance(value, Collection) and not isinstance(value, str)
+    return is_list and all(isinstance(tag, str) for tag in value)
 
 
 def is_timeout(value: Any) -> bool:

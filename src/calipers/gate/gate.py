@@ -32,6 +32,7 @@ import msgspec
 from calipers.comparison.case_pairs import check_report
 from calipers.comparison.evaluator_changes import EvaluatorChanges
 from calipers.comparison.missing_results import unanswered
+from calipers.data.argument_checks import check_whole_number
 from calipers.errors import InvalidOptionError
 from calipers.report.report import Report
 from calipers.stats.number_text import plural
@@ -81,6 +82,7 @@ def judge_run(
     check_policy(policy)
     if baseline is not None:
         check_report(baseline, "the baseline")
+    check_whole_number("look", look, at_least=1, or_none=True)
     looked_often, share = _looks_of(run, baseline) if anytime is None else (anytime, 1.0)
     if looked_often and policy.population == "these-cases":
         raise InvalidOptionError(THESE_AT_THE_END)

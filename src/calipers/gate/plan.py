@@ -28,7 +28,7 @@ import msgspec
 from calipers.comparison.case_pairs import RunCase, cases_of, check_report, pair_cases
 from calipers.comparison.change import clusters_of
 from calipers.comparison.columns import PASS_RATE, ColumnKey, Columns, passes
-from calipers.data.argument_checks import check_number, check_share
+from calipers.data.argument_checks import check_number, check_share, check_whole_number
 from calipers.errors import InvalidOptionError
 from calipers.gate.looks import confidence_at
 from calipers.report.report import Report
@@ -129,8 +129,7 @@ def plan_from_pilot(
         baseline: a run of what it will be compared with, over the same cases; without it, that is taken to spread alike.
         evaluator: whose results will be compared; default: the pass rate.
         effect: the true difference worth finding: 0.03 is 3 points of a rate.
-        margin: plan a gate with this margin instead; scores are taken to lie between 0 and 1 if those of the pilot do, and
-            else to have no bounds.
+        margin: plan a gate with this margin instead; scores lie between 0 and 1 if all of the pilot do, else anywhere.
         cases: the cases that there are; default: those of the pilot.
         repeats: attempts at each case to plan for.
         power: the chance to find the effect, or that an agent as good as its baseline passes the gate.
@@ -146,6 +145,7 @@ def plan_from_pilot(
     check_report(pilot, "the pilot")
     if baseline is not None:
         check_report(baseline, "the baseline")
+    _check_options(effect=effect, cases=cases, power=power, confidence=confidence, correlation=correlation)
     columns = Columns(cases_of(pilot))
     key = _column(columns, evaluator)
     lost = 1.0 if lower_is_better else 0.0
@@ -209,6 +209,7 @@ def plan_from_rate(
         raise InvalidOptionError(
             f"a plan from a rate needs either an effect or the margin of a gate, got {effect!r} and {margin!r}"
         )
+    _check_options(effect=effect, cases=cases, power=power, confidence=confidence, flips=flips)
     difference = 0.0 if effect is None else effect
     _check_points(difference)
     other = rate + difference
@@ -425,6 +426,15 @@ def _no_spread(cases: Sequence[Sequence[float]], *, correlation: float | None) -
 def _is_share(cases: Sequence[Sequence[float]]) -> bool:
     """Whether all values lie between 0 and 1, so that none differ by more than 1."""
     return all(0 <= value <= 1 for values in cases for value in values)
+
+
+def _check_options(*, cases: int | None, power: float, confidence: float, **numbers: float | None) -> None:
+    """Refuse options that are not numbers; whether they make a plan together is seen later."""
+    check_whole_number("cases", cases, at_least=2, or_none=True)
+    for name, value in {"power": power, "confidence": confidence}.items():
+        check_share(name, value, or_zero=False, or_one=False)
+    for name, number in numbers.items():
+        check_number(name, number, or_none=True)
 
 
 def _check_points(effect: float) -> None:
