@@ -533,9 +533,9 @@ def test_what_is_no_retry_is_refused(words, message):
 
 
 def test_how_the_cases_were_chosen_is_an_option_that_is_kept_with_the_run():
-    memory_store = MemoryStore()
     dataset = Dataset(cases=[Case(inputs=1)])
-    dataset.evaluate_sync(lambda x: x, store=memory_store, progress=False, selection={"tags": ["hard"]})
-    assert [run.parameters["selection"] for run in memory_store.runs()] == [{"tags": ["hard"]}]
+    with MemoryStore() as store:
+        dataset.evaluate_sync(lambda x: x, store=store, progress=False, selection={"tags": ["hard"]})
+        assert [run.parameters["selection"] for run in store.runs()] == [{"tags": ["hard"]}]
     with pytest.raises(InvalidOptionError, match="selection must be a mapping"):
         dataset.evaluate_sync(lambda x: x, progress=False, selection="hard")
