@@ -73,9 +73,7 @@ def save_dataset(
     given = case_types(types if types is not None else type_arguments(_type_of(dataset), Dataset))
     if not is_document(form):
         if cases is not None:
-            raise InvalidOptionError(
-                f"cases={cases!r} needs a YAML or JSON document, and {str(path)!r} is none"
-            )
+            raise InvalidOptionError(f"cases={cases!r} needs a YAML or JSON document, got {str(path)!r}")
         if dataset.evaluators or dataset.report_evaluators:
             raise InvalidOptionError(
                 f"a {form} file holds only cases, and the dataset has evaluators too: save a document with "
