@@ -34,6 +34,7 @@ PACKAGES = [
         "stores",
         "exchange",
         "gate",
+        "models",
         "voice",
     ),
     *("voice.adapters", "voice.demo", "voice.parsers", "voice.perturbations", "voice.recognition"),

@@ -22,6 +22,17 @@ CalipersError
 │   ├── AgentTimeoutError (AgentError)     it had not finished when its time was over; also a TimeoutError
 │   ├── AgentConnectionError (AgentError)  it cannot be reached, or hung up; also a ConnectionError
 │   └── AgentReplyError (AgentError)       it answered with an error, or with what is no answer; `status` of HTTP
+├── ModelError (RuntimeError)           a language model that was asked gave no answer, or none that can be used: never a verdict
+│   ├── ModelKeyError (ModelError)         the key is missing, wrong or not allowed to do this
+│   ├── ModelQuotaError (ModelError)       there is no credit left; waiting does not help
+│   ├── ModelRateError (ModelError)        too many requests; `retry_after` says when to come back
+│   ├── ModelOverloadedError (ModelError)  the provider is busy or failed
+│   ├── ModelContextError (ModelError)     the question is longer than the model can read
+│   ├── ModelFilteredError (ModelError)    the provider or the model declined to answer
+│   ├── ModelRequestError (ModelError)     the request is wrong: no such model, a parameter it does not take
+│   ├── ModelTimeoutError (ModelError)     it had not answered when its time was over; also a TimeoutError
+│   ├── ModelConnectionError (ModelError)  it cannot be reached, or hung up; also a ConnectionError
+│   └── UnreadableAnswerError (ModelError)  its answer is not what was asked for; `text` is what it said
 ├── SpanTreeRecordingError              spans were read where none were recorded
 ├── PluginError (RuntimeError)          plugins that failed to load, or one that cannot make what it promises
 ├── ViewError (RuntimeError)            a view of your own that failed to draw or write a report
@@ -234,6 +245,80 @@ class AgentReplyError(AgentError):
         super().__init__(message, response=response)
         self.status = status
         """The status of the HTTP answer; `None` where there is none."""
+
+
+class ModelError(CalipersError, RuntimeError):
+    """A language model gave no answer, or none that can be used. It never becomes a verdict."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        status: int | None = None,
+        code: str | None = None,
+        request_id: str | None = None,
+        tries: int = 1,
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        """The status of the HTTP answer; `None` where there is none."""
+        self.code = code
+        """The provider's own word for the error; `None` if it gave none."""
+        self.request_id = request_id
+        """By which the provider can find the request; `None` if it gave none."""
+        self.tries = tries
+        """How many requests were made."""
+
+
+class ModelKeyError(ModelError):
+    """The key for a model is missing, wrong, or not allowed to do this. Every further question would fail, too."""
+
+
+class ModelQuotaError(ModelError):
+    """There is no credit left with the provider of a model. Waiting does not help."""
+
+
+class ModelRateError(ModelError):
+    """The provider of a model takes no more requests for now, and still did not after the retries."""
+
+    retry_after: float | None = None
+    """Seconds after which the provider wants to be asked again; `None` if it did not say."""
+
+
+class ModelOverloadedError(ModelError):
+    """The provider of a model is busy or failed, and still was after the retries."""
+
+
+class ModelContextError(ModelError):
+    """The question is longer than the model can read."""
+
+
+class ModelFilteredError(ModelError):
+    """The provider filtered the question or the answer, or the model declined to answer."""
+
+
+class ModelRequestError(ModelError):
+    """The request is wrong: there is no such model, or it does not take a parameter."""
+
+    parameter: str | None = None
+    """Which parameter is wrong, where the provider says."""
+
+
+class ModelTimeoutError(ModelError, TimeoutError):
+    """A model had not answered when its time was over. The request may have been paid for."""
+
+
+class ModelConnectionError(ModelError, ConnectionError):
+    """The server of a model cannot be reached, or hung up before it had answered."""
+
+
+class UnreadableAnswerError(ModelError):
+    """A model answered with something else than what was asked for, or not completely."""
+
+    def __init__(self, message: str, *, text: str | None = None, **details: "Any") -> None:
+        super().__init__(message, **details)
+        self.text = text
+        """What it said; `None` if it said nothing."""
 
 
 class SpanTreeRecordingError(CalipersError):

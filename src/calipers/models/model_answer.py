@@ -90,6 +90,18 @@ class Usage:
     """The part of `output` that is reasoning."""
 
 
+@dataclass(frozen=True, slots=True)
+class Token:
+    """One token of an answer, with its probability."""
+
+    text: str
+    """The token as the provider writes it."""
+    logprob: float | None
+    """The logarithm of its probability; `None` where it is too small for the provider to tell."""
+    top: tuple[tuple[str, float | None], ...] = ()
+    """The likeliest tokens in this place, with their log-probabilities; as many as the provider gives."""
+
+
 @dataclass(slots=True)
 class Completion:
     """What a model answered."""
@@ -114,6 +126,28 @@ class Completion:
     """Whether it stopped early: at a limit, by a filter or with an error."""
     reports_calls: bool = True
     """Whether an answer without calls means that none was made. Some servers leave the field out either way."""
+    reasoning: str | None = None
+    """What it thought before it answered, where the provider tells; not part of `text`."""
+    logprobs: tuple[Token, ...] | None = None
+    """The tokens of the answer with their probabilities; `None` if they were not asked for or not given."""
+    model: str | None = None
+    """The model that answered, as the provider calls it."""
+    id: str | None = None
+    """The provider's id of the answer."""
+    request_id: str | None = None
+    """The id in the headers, by which the provider can find the request."""
+    fingerprint: str | None = None
+    """The provider's word for the state of the model; another one may answer differently with the same seed."""
+    not_sent: tuple[str, ...] = ()
+    """Parameters that were asked for and left out, because the model does not take them."""
+    tries: int = 1
+    """How many requests were made for this answer."""
+    duration: float | None = None
+    """Seconds, with all requests and the pauses between them; `None` if not measured."""
+    cost: float | None = None
+    """US dollars; `None` if there is no known price."""
+    cached: bool = False
+    """Whether it was kept from an earlier run, so that no one was asked."""
 
 
 def unreadable_call(name: str | None, arguments: Any, *, error: str, call_id: str | None = None) -> ToolCall:

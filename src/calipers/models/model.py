@@ -1,0 +1,139 @@
+"""`Model`: what answers a question, and `Ask`: the question. `as_model` makes a model of what people have.
+
+| given | what it is |
+|---|---|
+| `"openai:NAME"`, `"openai-responses:NAME"` | OpenAI's chat completions or Responses API |
+| `"anthropic:NAME"`, `"gemini:NAME"` | Anthropic's messages, Gemini's `generateContent` |
+| `"http://localhost:8000/v1#NAME"` | any server that speaks OpenAI's chat completions; without `#NAME` the server chooses the model |
+| `"local:smollm2"`, `"local:PATH"` | a small model in this process, or a GGUF file |
+| a function | of the messages, or of the `Ask`; plain or async |
+| a model of pydantic-ai, a chat model of LangChain | that model |
+| an object with `name` and `ask` | itself |
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, runtime_checkable
+
+from calipers.data.argument_checks import check_number, check_whole_number
+from calipers.errors import InvalidOptionError, UnreadableAnswerError
+
+from .answer_data import check_schema, read_data, repair_messages
+from .model_answer import Completion
+from .model_request import Tools
+
+_ROLES = ("system", "user", "assistant", "tool")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """One question to a model."""
+
+    messages: Sequence[Mapping[str, Any]]
+    """The conversation: each with `role` (`system`, `user`, `assistant` or `tool`) and `content`."""
+    schema: Mapping[str, Any] | None = None
+    """The JSON Schema that the answer must follow; `None`: free text."""
+    tools: Tools = ()
+    """What the model may call, in any provider's shape."""
+    top_logprobs: int = 0
+    """How many likely tokens to report for each token of the answer; 0 asks for no log-probabilities."""
+    temperature: float | None = None
+    """0 takes the likeliest words; `None` leaves it to the provider."""
+    max_tokens: int | None = None
+    """The longest answer; `None` leaves it to the provider."""
+    seed: int | None = None
+    """What the provider draws by, where it can."""
+    options: Mapping[str, Any] | None = None
+    """Further fields of the provider's request; they win."""
+    repeat: int = 0
+    """Which repeat of the same question this is. An answer is never kept for another repeat."""
+
+    def __post_init__(self) -> None:
+        if isinstance(self.messages, str) or not self.messages:
+            raise InvalidOptionError(
+                f"messages must be a list with at least one message, such as "
+                f"[{{'role': 'user', 'content': 'Hello'}}], got {self.messages!r:.200}"
+            )
+        for message in self.messages:
+            if not isinstance(message, Mapping) or message.get("role") not in _ROLES:
+                raise InvalidOptionError(
+                    f"a message must have a role ({', '.join(_ROLES)}) and content, got {message!r:.200}"
+                )
+        if self.schema is not None:
+            check_schema(self.schema)
+        check_whole_number("top_logprobs", self.top_logprobs, at_least=0)
+        check_number("temperature", self.temperature, at_least=0, or_none=True)
+        check_whole_number("max_tokens", self.max_tokens, at_least=1, or_none=True)
+        check_whole_number("seed", self.seed, or_none=True)
+        check_whole_number("repeat", self.repeat, at_least=0)
+
+
+@runtime_checkable
+class Model(Protocol):
+    """What answers questions."""
+
+    @property
+    def name(self) -> str:
+        """How it is called in reports, identities and prices, such as `openai:gpt-4o`."""
+        ...
+
+    async def ask(self, ask: Ask, /) -> Completion:
+        """The answer.
+
+        Raises:
+            ModelError: there is none; the class says why.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer that follows the schema that was asked for."""
+
+    data: Any
+    """The answer, as JSON data."""
+    completion: Completion
+    """The answer as the model gave it; after a repair round, the second one."""
+
+
+async def ask_for_data(model: Model, ask: Ask) -> Answer:
+    """Ask for data that follows the schema of the question.
+
+    The answer is checked here, whatever the provider promised. One that is not JSON, or does not follow the schema, is sent back
+    once with what is wrong with it. An answer that was cut off, filtered or declined is never data.
+
+    Raises:
+        UnreadableAnswerError: the answer is not what was asked for, twice; `text` is what the model said.
+        ModelFilteredError: the model or its provider declined to answer.
+        ModelError: there is no answer.
+        InvalidOptionError: the question has no schema.
+    """
+    if ask.schema is None:
+        raise InvalidOptionError("ask_for_data needs a schema: Ask(messages=..., schema={...})")
+    first = await model.ask(ask)
+    try:
+        return Answer(read_data(first, ask.schema), first)
+    except UnreadableAnswerError as error:
+        if first.finish != "stop":
+            raise
+        again = repair_messages(first.text, str(error), ask.schema)
+    second = await model.ask(replace(ask, messages=[*ask.messages, *again]))
+    return Answer(read_data(second, ask.schema), second)
+
+
+def as_model(given: Any) -> Model:
+    """The model that is given by its name, its address, as a function or as an object.
+
+    Raises:
+        InvalidOptionError: it is none of these.
+        MissingExtraError: it needs a library that is not installed.
+    """
+    if isinstance(given, str):
+        from .named_models import named_model
+
+        return named_model(given)
+    if isinstance(given, Model) and callable(given.ask):
+        return given
+    from .adapted_models import adapted_model
+
+    return adapted_model(given)

@@ -1,0 +1,77 @@
+"""`ScriptedModel`: a language model that answers from a script, so that judges and tests need neither a key nor a server.
+
+    ScriptedModel([{"passed": True, "reason": "it fits"}, "not JSON", ModelRateError("busy")])   # in turn
+    ScriptedModel(lambda ask: {"passed": "Paris" in ask.messages[-1]["content"]})                # by the question
+
+An answer is a text, data (which becomes JSON), a `Completion`, or an exception to raise.
+"""
+
+import asyncio
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from calipers.errors import InvalidOptionError
+from calipers.models.model import Ask
+from calipers.models.model_answer import Completion
+
+from .scripted_task import InTurn
+
+
+class ScriptedModel:
+    """A model that answers from a script.
+
+    Args:
+        answers: one answer for each question, in turn; or a function of the `Ask`, plain or async.
+        name: what it is called in reports.
+        delay: seconds before each answer.
+    """
+
+    def __init__(
+        self,
+        answers: "Sequence[Any] | Callable[[Ask], Any]",
+        *,
+        name: str = "scripted:model",
+        delay: float = 0.0,
+    ) -> None:
+        if isinstance(answers, str | Mapping) or not (callable(answers) or isinstance(answers, Sequence)):
+            raise InvalidOptionError(
+                f"answers must be a list, or a function of the Ask, got {answers!r:.200}"
+            )
+        self.answers = answers
+        self.name = name
+        self.delay = delay
+        self.asks: list[Ask] = []
+        """What it was asked, in order."""
+        self._next = None if callable(answers) else InTurn(*answers)
+
+    async def ask(self, ask: Ask, /) -> Completion:
+        """The next answer of the script.
+
+        Raises:
+            NoAnswerError: all of them were given.
+        """
+        self.asks.append(ask)
+        if self.delay:
+            await asyncio.sleep(self.delay)
+        if self._next is not None:
+            said = self._next.next()
+        else:
+            assert callable(self.answers)
+            said = self.answers(ask)
+            said = await said if inspect.isawaitable(said) else said
+        if isinstance(said, BaseException):
+            raise said.with_traceback(None)
+        return _completion(said, self.name)
+
+    def __repr__(self) -> str:
+        return f"ScriptedModel({self.name!r})"
+
+
+def _completion(said: Any, name: str) -> Completion:
+    if isinstance(said, Completion):
+        return said
+    text = said if isinstance(said, str) else msgspec.json.encode(said).decode()
+    return Completion(text=text or None, finish="stop", model=name, raw=said)
