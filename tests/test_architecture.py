@@ -69,6 +69,7 @@ FRONT_DOORS = {
     ("calipers.rollouts.graph", "calipers.views.notebook"),
     ("calipers.data.user_turn", "calipers.evaluators.equality"),
     ("calipers.data.trace", "calipers.views.notebook"),
+    ("calipers.models.accounting", "calipers.agents.recording"),
     ("calipers.stores.store", "calipers.comparison.evaluator_changes"),
     ("calipers.stores.sql_runs", "calipers.gate.looks"),
 }

@@ -103,7 +103,7 @@ def test_tokens_from_a_cache_are_part_of_what_was_read():
     found = read_answer(
         {"content": [{"type": "text", "text": "Hi"}], "stop_reason": "end_turn", "usage": usage}
     )
-    assert found.usage == Usage(input=90, output=5, cache_read=60)
+    assert found.usage == Usage(input=90, output=5, cache_read=60, cache_write=20)
     assert found.finish == "stop"
 
 

@@ -201,6 +201,7 @@ class Recording:
         metadata: Mapping[str, Any] | None = None,
         call_id: str | None = None,
         timestamp: datetime | None = None,
+        cost: float | None = None,
     ) -> LLMCall:
         """Record a model call that has been answered.
 
@@ -214,6 +215,7 @@ class Recording:
             metadata: anything else.
             call_id: the provider's id of the request.
             timestamp: when it began; default: `latency_ms` ago.
+            cost: US dollars; `None`: not known.
         """
         self._check_open()
         call = LLMCall(
@@ -225,6 +227,7 @@ class Recording:
             latency_ms=latency_ms,
             metadata=self.recorded(snapshot(dict(metadata or {}))),
             call_id=call_id,
+            cost=cost,
         )
         call.timestamp = timestamp or self.log.earlier(latency_ms)
         self._add(turn_of(call))

@@ -6,7 +6,7 @@ can be judged again.
 
 import hashlib
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Protocol, overload
@@ -61,6 +61,8 @@ class Attempt(msgspec.Struct):
     """How often the task was called: more than one when it was retried."""
     earlier: float = 0.0
     """Seconds that the tries before the last one took, and the pauses after them."""
+    usage: dict[str, int | float] = {}
+    """What the models that it asked used, of all tries: calls, tokens, money; see `count_usage`."""
     trace: Trace | None = None
     recorded: list[Recorded] = []
     """The parts of it that were recorded, in the order in which they began. Their traces make its trace."""
@@ -108,6 +110,11 @@ class Attempt(msgspec.Struct):
         if any(part is each for each in self.recorded):
             self.trace = self.trace_so_far
 
+    def take_usage(self) -> None:
+        """Make a metric of each amount that models used; what the task counted itself under that name stands."""
+        if self.usage:
+            self.metrics = {**self.usage, **self.metrics}
+
     @property
     def seed(self) -> int:
         """A seed for this attempt alone: the same for the same run seed, case name and repeat, in any order."""
@@ -125,16 +132,22 @@ class Attempt(msgspec.Struct):
 class Notes:
     """What an evaluator counts and notes while it judges; it stands with the evaluator's result, not with the attempt's metrics."""
 
-    __slots__ = ("attributes", "metrics", "used")
+    __slots__ = ("attributes", "metrics", "usage", "used")
 
     def __init__(self) -> None:
         self.clear()
 
     def clear(self) -> None:
         """Forget it."""
+        self.usage: dict[str, int | float] = {}
+        """What the models that it asked used, of all tries: calls, tokens, money; see `count_usage`."""
+        self.begin_try()
+
+    def begin_try(self) -> None:
+        """Forget what an earlier try counted and noted, but not what it used: that is paid for."""
         self.metrics: dict[str, int | float] = {}
         self.attributes: dict[str, Any] = {}
-        self.used = False
+        self.used = bool(self.usage)
         """Whether there is something."""
 
 
@@ -242,6 +255,20 @@ def increment_eval_metric(name: str, amount: float) -> None:
                 attempt.metrics[name] = total
                 if type(attempt) is Notes:
                     attempt.used = True
+
+
+def count_usage(amounts: Mapping[str, int | float]) -> None:
+    """Add to what models used in the current attempt, or for the evaluator that judges it. Outside a run it does nothing.
+
+    Each amount becomes a metric, unless the task or the evaluator counts one of that name itself. An amount of 0 is a measurement.
+    """
+    attempt = _CURRENT.get()
+    if attempt is not None:
+        with _COUNTING:
+            for name, amount in amounts.items():
+                attempt.usage[name] = attempt.usage.get(name, 0) + amount
+            if type(attempt) is Notes:
+                attempt.used = True
 
 
 def set_eval_attribute(name: str, value: Any) -> None:

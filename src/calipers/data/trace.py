@@ -249,12 +249,16 @@ class LLMCall(msgspec.Struct, kw_only=True):
     """The provider's id of the request."""
     timestamp: datetime | None = None
     """When it began; `None` when it was not recorded."""
+    cost: float | None = None
+    """What it cost, in US dollars; `None` when that is not known."""
 
     def __post_init__(self) -> None:
         _count(f"input_tokens of a call of {self.model!r}", self.input_tokens)
         _count(f"output_tokens of a call of {self.model!r}", self.output_tokens)
         _measured(f"latency_ms of a call of {self.model!r}", self.latency_ms)
         _moment(f"timestamp of a call of {self.model!r}", self.timestamp)
+        name = f"cost of a call of {self.model!r}"
+        check_number(name, self.cost, at_least=0, of="dollars", or_none=True, error=InvalidTraceError)
 
 
 class TurnType(StrEnum):
@@ -425,6 +429,12 @@ class Trace:
     def tokens_measured(self) -> bool:
         """Whether anything is known about tokens. Every request takes some: if all are 0, they were not counted."""
         return bool(self.total_input_tokens or self.total_output_tokens)
+
+    @property
+    def total_cost(self) -> float | None:
+        """What its requests to models cost, in US dollars, as far as that is known; `None` if it is known of none."""
+        known = [call.cost for call in self.llm_calls if call.cost is not None]
+        return sum(known) if known else None
 
     @property
     def latency_measured(self) -> bool:

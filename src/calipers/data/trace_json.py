@@ -45,6 +45,7 @@ _LLM_CALL: Final[dict[str, Any]] = {
     "input_text": "",
     "output_text": "",
     "metadata": {},
+    "cost": None,
     **_CALL,
 }
 _TOOL_CALL: Final[dict[str, Any]] = {
@@ -56,6 +57,7 @@ _TOOL_CALL: Final[dict[str, Any]] = {
     **_CALL,
 }
 _TIMES = frozenset({"timestamp", "created_at"})
+_AMOUNTS = frozenset({"latency_ms", "cost"})
 
 
 def trace_data(trace: Trace) -> dict[str, Any]:
@@ -82,8 +84,8 @@ def _told(noun: Any, fields: Mapping[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, silent in fields.items():
         value = getattr(noun, name)
-        if name == "latency_ms" and isinstance(value, float) and not math.isfinite(value):
-            continue  # a call may be changed after it was made; such a time was not measured
+        if name in _AMOUNTS and isinstance(value, float) and not math.isfinite(value):
+            continue  # a call may be changed after it was made; such an amount was not measured
         data = plain(value)
         # By type as well: an output of 0 or False is not one of None, and 1 is not True.
         if type(data) is not type(silent) or data != silent:

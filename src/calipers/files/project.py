@@ -20,6 +20,7 @@ import msgspec
 
 from calipers.data.argument_checks import did_you_mean, is_number, is_whole_number
 from calipers.errors import SettingsError
+from calipers.models.prices import Price
 
 from .problem import Problems, Steps, not_utf8, problems_text
 
@@ -27,15 +28,6 @@ OWN_FILE: Final = "calipers.toml"
 SHARED_FILE: Final = "pyproject.toml"
 _TABLE: Final = ("tool", "calipers")
 """Where the settings are in a `pyproject.toml`."""
-
-
-class Price(msgspec.Struct, frozen=True, kw_only=True):
-    """What a model costs, in US dollars for a million tokens."""
-
-    input: float
-    output: float
-    cached_input: float | None = None
-    """For cached input; `None`: the same as other input."""
 
 
 class Project(msgspec.Struct, frozen=True, kw_only=True):

@@ -104,6 +104,7 @@ def _read_usage(draft: Draft, usage: Any) -> None:
         input=before.input if fresh is None else fresh + (cached or 0) + (stored or 0),
         output=before.output if written is None else written,
         cache_read=before.cache_read if cached is None else cached,
+        cache_write=before.cache_write if stored is None else stored,
         reasoning=before.reasoning if thought is None else thought,
     )
 

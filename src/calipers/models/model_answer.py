@@ -86,6 +86,8 @@ class Usage:
     """All that it wrote, its reasoning included."""
     cache_read: int | None = None
     """The part of `input` that came from a cache."""
+    cache_write: int | None = None
+    """The part of `input` that was written to a cache, where the provider charges for that."""
     reasoning: int | None = None
     """The part of `output` that is reasoning."""
 

@@ -206,6 +206,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 
 def keep_spans(attempt: Attempt, capture: SpanCapture) -> None:
     """Give an attempt its spans, once their block is left, and the metrics they tell of; what the task counted itself stands."""
+    attempt.take_usage()
     attempt.spans = capture.tree_or_error
     if isinstance(attempt.spans, SpanTree):
         for name, amount in usage_metrics(attempt.spans).items():

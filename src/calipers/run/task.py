@@ -125,6 +125,7 @@ def settle(attempt: Attempt, output: Any) -> None:
     """
     if attempt.calls is not None:
         attempt.calls.end()
+    attempt.take_usage()
     if isinstance(output, Trace):
         parts = [part.trace for part in attempt.recorded]
         is_part = any(part.trace_id == output.trace_id for part in parts)

@@ -128,7 +128,8 @@ class Scoring:
         asked: "_Asked",
     ) -> None:
         """Hear an evaluator out, again and again while it fails and its tries are not used up; the outcome goes into `asked`."""
-        notes = Notes()
+        notes = asked.notes or Notes()
+        notes.begin_try()
         began = perf_counter() if asked.began is None else asked.began
         while True:
             if asked.error is None:
@@ -141,7 +142,7 @@ class Scoring:
             await asyncio.sleep(self.retry.pause(asked.tries, attempt.derived_seed(), asked.error, spent))
             asked.tries += 1
             asked.renew(contexts())
-            notes.clear()
+            notes.begin_try()
         asked.notes = notes
 
     async def _once(
@@ -596,8 +597,8 @@ async def _side_by_side(tasks: "list[asyncio.Task[None]]", several: list[_Asked]
 def annotate(said: _Said, name: str, notes: Notes | None, *, tries: int = 1) -> None:
     """Keep with what an evaluator said what it counted and noted, and how often it was tried."""
     told: dict[str, Any] = {} if tries == 1 else {"tries": tries}
-    if notes is not None and notes.metrics:
-        told["metrics"] = dict(notes.metrics)
+    if notes is not None and (notes.metrics or notes.usage):
+        told["metrics"] = {**notes.usage, **notes.metrics}
     if notes is not None and notes.attributes:
         told["attributes"] = plain(notes.attributes)
     # The first of its results has it, so that who adds up metrics counts them once.

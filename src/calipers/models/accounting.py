@@ -1,0 +1,93 @@
+"""Keeps the account of model calls: who asked, how many tokens it took, what it cost.
+
+A call counts for whoever makes it. In a task it becomes an `LLMCall` of the attempt's trace, and its amounts become metrics of the
+attempt. In an evaluator its amounts stand with the evaluator's result, under `metadata["metrics"]`. So what the agent cost and
+what its judges cost are never mixed. Outside a run and outside a recording, nothing is kept.
+
+| metric | meaning |
+|---|---|
+| `model_calls` | calls that a provider answered |
+| `input_tokens`, `output_tokens` | as the provider counted them; absent where it counted none |
+| `cost` | US dollars; absent where no call has a known price |
+| `unpriced_calls` | calls without a known price, which `cost` lacks |
+
+Answers from a cache cost nothing and are not counted.
+"""
+
+import contextlib
+from typing import TYPE_CHECKING, Any
+
+from calipers.data.attempt import count_usage
+from calipers.errors import InvalidTraceError
+from calipers.models.model_answer import Completion
+from calipers.models.prices import cost_of
+
+if TYPE_CHECKING:
+    from calipers.data.trace import ToolCall
+
+
+def account(
+    completion: Completion, model_name: str, *, input_text: str = "", error: str | None = None
+) -> None:
+    """Count one answer that came over the wire, for the task or the evaluator that asked for it.
+
+    Args:
+        completion: what came back; its `cost` is filled in where it is not set.
+        model_name: who was asked, with the provider: `openai:gpt-4o`.
+        input_text: what the model was given.
+        error: why the call failed, after it was answered or before; `None`: it did not.
+    """
+    usage = completion.usage
+    if completion.cost is None:
+        completion.cost = cost_of(model_name, usage, answered_by=completion.model)
+    amounts: dict[str, int | float] = {"model_calls": 1}
+    if usage is not None and usage.input is not None:
+        amounts["input_tokens"] = usage.input
+    if usage is not None and usage.output is not None:
+        amounts["output_tokens"] = usage.output
+    if completion.cost is None:
+        amounts["unpriced_calls"] = 1
+    else:
+        amounts["cost"] = completion.cost
+    count_usage(amounts)
+    record(completion, model_name, input_text=input_text, error=error)
+
+
+def record(
+    completion: Completion, model_name: str, *, input_text: str = "", error: str | None = None
+) -> None:
+    """Put a call into the trace of the recording or the attempt this code runs in, if it runs in one; it is not counted.
+
+    The tools that the model asked for stand in the metadata of the call. They are no tool calls of the trace: those are
+    what was called, and this is what was wanted.
+    """
+    from calipers.agents.recording import place_to_record
+
+    recording = place_to_record()
+    if recording is None:
+        return
+    told: dict[str, Any] = {"finish": completion.finish}
+    if completion.tool_calls:
+        told["tool_calls"] = [_asked_for(call) for call in completion.tool_calls]
+    if completion.refusal is not None:
+        told["refusal"] = completion.refusal
+    if error is not None:
+        told["error"] = error
+    usage = completion.usage
+    with contextlib.suppress(InvalidTraceError):  # it ended meanwhile, in another thread
+        recording.record_llm_call(
+            completion.model or model_name.rpartition(":")[2],
+            input_tokens=0 if usage is None else usage.input or 0,
+            output_tokens=0 if usage is None else usage.output or 0,
+            input_text=input_text,
+            output_text=completion.text or "",
+            latency_ms=None if completion.duration is None else completion.duration * 1000,
+            metadata=told,
+            call_id=completion.id,
+            cost=completion.cost,
+        )
+
+
+def _asked_for(call: "ToolCall") -> dict[str, Any]:
+    told: dict[str, Any] = {"name": call.name, "arguments": call.arguments}
+    return told if call.call_id is None else {**told, "call_id": call.call_id}

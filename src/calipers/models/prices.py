@@ -1,0 +1,116 @@
+"""What the tokens of an answer cost, in US dollars.
+
+Prices come from two places. Your own, by the name of the model, count first: those of the project file (`prices`), or what a program
+gives `set_prices`. All others come from `genai-prices`, a list of providers' prices that is part of its package: nothing is fetched. A
+model is looked up with its provider, so `openai:gpt-4o` has a price, and `gpt-4o` on a server of unknown address has none.
+
+A cost that is not known is `None`, never 0: the model has no price, or the answer does not tell its tokens.
+"""
+
+from collections.abc import Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+if TYPE_CHECKING:
+    from calipers.models.model_answer import Usage
+
+LIBRARY: Final = "genai-prices"
+_PROVIDERS: Final = {"gemini": "google"}
+"""What the library calls a provider that has another name here."""
+_MILLION: Final = 1_000_000
+
+
+class Price(msgspec.Struct, frozen=True, kw_only=True):
+    """What a model costs, in US dollars for a million tokens."""
+
+    input: float
+    output: float
+    cached_input: float | None = None
+    """For cached input; `None`: the same as other input."""
+
+    def of(self, usage: "Usage") -> float | None:
+        """What these tokens cost; `None` if not all of them are told."""
+        if usage.input is None or usage.output is None:
+            return None
+        cached = min(usage.cache_read or 0, usage.input)
+        reading = self.input if self.cached_input is None else self.cached_input
+        read = (usage.input - cached) * self.input + cached * reading
+        return (read + usage.output * self.output) / _MILLION
+
+
+_own: dict[str, Price] = {}
+
+
+def set_prices(prices: Mapping[str, Price]) -> None:
+    """Use these prices before all others, from now on, in the whole process; those set before are forgotten.
+
+    Args:
+        prices: by the name of a model, with its provider (`openai:gpt-5-mini`) or without (`gpt-5-mini`: at any provider).
+    """
+    global _own  # noqa: PLW0603
+    _own = dict(prices)
+
+
+def cost_of(model_name: str, usage: "Usage | None", *, answered_by: str | None = None) -> float | None:
+    """What an answer cost, in US dollars; `None` if that is not known.
+
+    Args:
+        model_name: the model that was asked, with its provider: `openai:gpt-4o`.
+        usage: its tokens; `None`: not told.
+        answered_by: the model that answered, as the provider names it, such as a dated version.
+    """
+    if usage is None or usage.input is None or usage.output is None:
+        return None
+    provider, _, asked = model_name.rpartition(":") if "://" not in model_name else ("", "", model_name)
+    names = [asked] if answered_by is None or answered_by == asked else [asked, answered_by]
+    for name in (model_name, *names):
+        if (price := _own.get(name)) is not None:
+            return price.of(usage)
+    if not provider:
+        return None
+    for name in reversed(names):  # who answered is the more precise
+        if (cost := _listed(_PROVIDERS.get(provider, provider), name, usage)) is not None:
+            return cost
+    return None
+
+
+def _listed(provider: str, model: str, usage: "Usage") -> float | None:
+    """The cost by the library's prices; `None` where it has none for the model, or is not installed."""
+    library = load_library()
+    if library is None:
+        return None
+    counted = {
+        "input_tokens": usage.input,
+        "output_tokens": usage.output,
+        "cache_read_tokens": usage.cache_read,
+        "cache_write_tokens": usage.cache_write,
+    }
+    told = {name: count for name, count in counted.items() if count is not None}
+    try:
+        found = library.calc_price(library.Usage(**told), model_ref=model, provider_id=provider)
+    except (LookupError, ValueError):  # a model without a price; counts that contradict each other
+        return None
+    return float(found.total_price)
+
+
+@cache
+def load_library() -> Any:
+    """The module with the prices; `None` where it is not installed. Loading it takes a sixth of a second."""
+    try:
+        import genai_prices
+    except ImportError:
+        return None
+    return genai_prices
+
+
+@cache
+def library_version() -> str | None:
+    """Which prices were used, such as `genai-prices 0.2.1`; `None` where the library is not installed."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return f"{LIBRARY} {version(LIBRARY)}"
+    except PackageNotFoundError:
+        return None
