@@ -1,7 +1,7 @@
 import pytest
 
 from calipers import Case, Dataset
-from calipers.stores import RunInfo
+from calipers.stores import HumanLabel, RunInfo
 
 
 @pytest.fixture
@@ -92,3 +92,36 @@ def test_an_age_before_all_time_removes_nothing(calipers, kept, runs):
     done = calipers("prune", "--older-than", "99999w", "--yes")
     assert done.exit_code == 0, done.output
     assert left(kept) == list(runs)
+
+
+def test_a_run_that_people_labelled_stays_until_their_labels_may_go(calipers, kept, runs):
+    labels = [
+        HumanLabel(run=runs[1], position=0, case="a", question="good?", person=person, value=True, at="")
+        for person in ("ann", "bob")
+    ]
+    kept.add_labels(labels)
+    done = calipers("prune", "--keep", "0", "--yes")
+    assert f"Not removed: {runs[1]} has 2 labels of people: export them with" in done.stderr
+    assert left(kept) == [runs[1], runs[3]]
+    assert kept.labels() == labels
+    done = calipers("prune", "--run", "b", "--labelled")
+    assert "finished, 1 attempt, 2 labels of people  b" in done.stdout
+    assert kept.labels() == labels
+    kept._writer.execute("UPDATE labels SET body = ''")
+    assert calipers("prune", "--run", "b", "--labelled", "--yes").exit_code == 0
+    assert left(kept) == [runs[3]]
+
+
+def test_old_answers_of_models_go_when_asked_for(calipers, kept, runs):
+    kept.keep_model_answer(b"old", b"1")
+    kept._writer.execute("UPDATE model_answers SET at = '2020'")
+    kept.keep_model_answer(b"new", b"2")
+    told = calipers("prune", "--model-answers", "1h").stderr
+    assert "Nothing was removed. --yes removes the old answers of models" in told
+    assert kept.model_answer(b"old") == b"1"
+    assert "1 answer of models" in calipers("prune", "--model-answers", "1h", "--yes").stderr
+    assert (kept.model_answer(b"old"), kept.model_answer(b"new")) == (None, b"2")
+    assert left(kept) == list(runs)
+    refused = calipers("prune", "--model-answers", "soon")
+    assert refused.exit_code == 2
+    assert "--model-answers must be a number and a unit" in refused.stderr

@@ -13,6 +13,7 @@ from calipers.gate.looks import Look
 from calipers.stores import PostgresqlStore, RunInfo, open_store
 from calipers.stores.postgresql import without_password
 from calipers.stores.sql import VERSION
+from calipers.testing import check_store
 
 
 @pytest.mark.parametrize(
@@ -126,11 +127,13 @@ def test_a_store_from_before_looks_were_counted_learns_to_count_them(postgres):
     url = f"{postgres.url}?schema=before_looks"
     PostgresqlStore(url).close()
     with psycopg.connect(postgres.url) as connection:
-        connection.execute("DROP TABLE before_looks.looks")
-        connection.execute(f"UPDATE before_looks.calipers_store SET version = {VERSION - 1}")
+        for table in ("looks", "labels", "passports", "model_answers"):
+            connection.execute(f"DROP TABLE before_looks.{table}")
+        connection.execute("UPDATE before_looks.calipers_store SET version = 4")
     look = Look(run="a", attempts=1, number=1, outcome="WORSE")
     with PostgresqlStore(url) as store:
         assert store.add_look("ours", look, after=0)
+        check_store(store)
     with PostgresqlStore(url) as store:
         assert store.looks("ours") == [look]
 

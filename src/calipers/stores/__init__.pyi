@@ -1,3 +1,4 @@
+from calipers.data.human_label import HumanLabel as HumanLabel
 from calipers.stores.evaluator_slots import EvaluatorSlots as EvaluatorSlots
 from calipers.stores.explanation import why as why
 from calipers.stores.journal import keep_in as keep_in
@@ -23,5 +24,6 @@ from calipers.stores.store_url import open_store as open_store
 from calipers.stores.stored_attempt import Known as Known
 from calipers.stores.stored_attempt import StoredAttempt as StoredAttempt
 from calipers.stores.stored_attempt import StoredCell as StoredCell
+from calipers.stores.stored_passport import StoredPassport as StoredPassport
 from calipers.stores.writer import Pace as Pace
 from calipers.stores.writer import Writer as Writer

@@ -7,14 +7,17 @@ A hook is a function that takes plain data and returns what may be stored of it.
   cluster, and from a trace and its spans each text, each tool's arguments and output, each object of metadata or attributes;
 - of each evaluator: each result's name, value, reason and metadata, each failure's message, traceback and metadata, each
   reason to skip, with its metadata;
-- of the report: its metadata, its notes, what failed, and the texts of its analyses.
+- of the report: its metadata, its notes, what failed, and the texts of its analyses;
+- of a person's label: its value and its note; of a judge's passport: all of it, as one object.
 
 A hook never sees the layout around these values, so whatever it hides, the run can be read. For a text it must return a text,
-and for an object an object. Names of runs, tasks, cases, evaluators and metrics, types of errors, declared versions and ids in
+and for an object an object. Names of runs, tasks, cases, evaluators, metrics, questions and persons, types of errors, declared versions and ids in
 traces are not given to hooks: things are found and counted by them.
 
 Where hooks take something away, the attempt notes it, and so do the results of an evaluator that judges it later. Hidden
 clusters stay apart from each other, by a digest. The identity of an evaluator keeps digests of its parameters.
+
+Answers of models are not kept in a store with hooks: they quote what hooks would hide, in words of their own.
 
 A hook that raises stops the writing: nothing of its batch is stored.
 """
@@ -26,6 +29,8 @@ from typing import Any, Final
 
 import msgspec
 
+from calipers.data.human_label import HumanLabel
+from calipers.data.jsonable import plain
 from calipers.data.redaction import REDACTED
 from calipers.errors import InvalidOptionError, StoreError
 from calipers.identity.callables import PARAMETER
@@ -34,6 +39,7 @@ from calipers.identity.fingerprint import digest
 from .run_info import StoredEvaluator
 from .store import Redact
 from .stored_attempt import StoredAttempt, StoredCell
+from .stored_passport import StoredPassport
 
 
 def hide_keys(*names: str) -> Redact:
@@ -177,6 +183,22 @@ def redacted_parameters(parameters: dict[str, Any], hooks: Sequence[Redact]) -> 
             task, {"parts": dict.fromkeys(task.get("parts", ()), str), "unknown": str}, hooks
         )
     return hidden
+
+
+def redacted_label(label: HumanLabel, hooks: Sequence[Redact]) -> HumanLabel:
+    """A label of a person after all hooks."""
+    if not hooks:
+        return label
+    value = _hidden(label.value, _SCALAR, hooks)
+    return msgspec.structs.replace(
+        label, note=_hidden(label.note, str, hooks), value=REDACTED if value == "" else value
+    )
+
+
+def redacted_passport(passport: StoredPassport, hooks: Sequence[Redact]) -> StoredPassport:
+    """A passport after all hooks."""
+    body = plain(passport.body)
+    return msgspec.structs.replace(passport, body=_hidden(body, dict, hooks))
 
 
 def redacted_metadata(metadata: dict[str, Any] | None, hooks: Sequence[Redact]) -> dict[str, Any] | None:

@@ -3,7 +3,7 @@
 A run that is marked as running may have died. A run without a heartbeat for `SILENT_SECONDS`, or whose process is gone from
 this machine, is *abandoned* and may be taken over.
 
-A store keeps what explains a difference between two runs (Python, system, versions), and no name of a person or a machine:
+Of a run, a store keeps what explains a difference between two runs (Python, system, versions), and no name of a person or a machine:
 the owner's host is kept as a hash, which is enough to tell whether it is this one.
 """
 

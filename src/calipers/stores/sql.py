@@ -152,6 +152,28 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
         )""",
         "CREATE INDEX looks_by_question ON looks (question)",
     ),
+    # What judges are believed by, and what models answered them.
+    (
+        """CREATE TABLE labels (
+            run BIGINT NOT NULL,
+            position BIGINT NOT NULL,
+            question TEXT NOT NULL,
+            person TEXT NOT NULL,
+            body TEXT NOT NULL,
+            PRIMARY KEY (run, position, question, person)
+        ) {clustered}""",
+        """CREATE TABLE passports (
+            no {number} PRIMARY KEY,
+            identity TEXT NOT NULL,
+            at TEXT NOT NULL,
+            body TEXT NOT NULL
+        )""",
+        """CREATE TABLE model_answers (
+            key {bytes} NOT NULL PRIMARY KEY,
+            at TEXT NOT NULL,
+            answer {bytes} NOT NULL
+        )""",
+    ),
 )
 """The statements that lead from each version to the next; names in braces are the types and words of a database."""
 

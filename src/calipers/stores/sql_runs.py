@@ -201,11 +201,17 @@ class SqlRuns(Store):
         return self._info(run)
 
     @override
-    def delete_run(self, run: str) -> None:
+    def delete_run(self, run: str, *, labels: bool = False) -> None:
         with self._writing() as db:
             number = run_number(db, run)
-            for table in ("cells", "attempts", "evaluators", "blob_uses"):
-                db.run(f"DELETE FROM {table} WHERE run = ?", (number,))  # noqa: S608 - four fixed names
+            ((count,),) = db.run("SELECT COUNT(*) FROM labels WHERE run = ?", (number,))
+            if count and not labels:
+                raise StoreError(
+                    f"run {run!r} has labels of people ({count}), which would be lost with it: export them with `calipers label "
+                    "--export`, then delete with labels=True"
+                )
+            for table in ("cells", "attempts", "evaluators", "blob_uses", "labels"):
+                db.run(f"DELETE FROM {table} WHERE run = ?", (number,))  # noqa: S608 - five fixed names
             db.run("DELETE FROM runs WHERE no = ?", (number,))
 
     @override

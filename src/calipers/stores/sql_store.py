@@ -17,7 +17,8 @@ from .packing import facts_of
 from .redaction import redacted_attempt, redacted_cell
 from .run_info import timestamp
 from .sql import Row, Session, chunks, marks, safe_text, select_in
-from .sql_runs import SqlRuns, not_written, of_generation, run_changed, run_number, superseded_places
+from .sql_judging import SqlJudging
+from .sql_runs import not_written, of_generation, run_changed, run_number, superseded_places
 from .stored_attempt import Known, StoredAttempt, StoredCell, cells_of, read_cells, split_cells
 
 _T = TypeVar("_T")
@@ -35,7 +36,7 @@ _HEAD = ", ".join(_ATTEMPT_FIELDS[:-3])
 _CELL = ", ".join(_CELL_FIELDS)
 
 
-class SqlStore(SqlRuns):
+class SqlStore(SqlJudging):
     """A store in an SQL database."""
 
     # ------------------------------------------------------------------ in

@@ -16,6 +16,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar
 
 from calipers.data.argument_checks import check_choice
+from calipers.data.human_label import HumanLabel
 from calipers.data.record import name_results
 from calipers.data.result_names import Names
 from calipers.errors import StoreError, StoreUnavailableError
@@ -37,6 +38,7 @@ from .run_report import (
     unjudged_by,
 )
 from .stored_attempt import Known, StoredAttempt, StoredCell
+from .stored_passport import StoredPassport
 
 if TYPE_CHECKING:
     from calipers.comparison.evaluator_changes import KnownEvaluators
@@ -152,8 +154,12 @@ class Store(ABC):
         """
 
     @abstractmethod
-    def delete_run(self, run: str) -> None:
-        """Remove a run. What other runs share with it stays."""
+    def delete_run(self, run: str, *, labels: bool = False) -> None:
+        """Remove a run. What other runs share with it stays.
+
+        Raises:
+            StoreError: people labelled it, and `labels` does not say that their work may be lost. Nothing was removed.
+        """
 
     @abstractmethod
     def prune(self) -> int:
@@ -172,7 +178,72 @@ class Store(ABC):
             False if another look was noted meanwhile: then this one is not.
         """
 
+    @abstractmethod
+    def add_labels(self, labels: Sequence[HumanLabel]) -> None:
+        """Store what people said of attempts, all or nothing. What a person said of the same before is replaced.
+
+        Labels change nothing in the report of their run.
+
+        Raises:
+            StoreError: there is no such run, or no attempt in that place.
+        """
+
+    @abstractmethod
+    def remove_label(self, run: str, position: int, *, question: str, person: str) -> bool:
+        """Remove what a person said of an attempt; returns whether there was something.
+
+        Raises:
+            StoreError: there is no such run.
+        """
+
+    @abstractmethod
+    def add_passport(self, passport: StoredPassport) -> None:
+        """Keep what a check of a judge found, beside what earlier ones found. It belongs to no run."""
+
+    @abstractmethod
+    def remove_passports(self, identity: str) -> int:
+        """Remove the passports of a judge, and return how many."""
+
+    @abstractmethod
+    def keep_model_answer(self, key: bytes, answer: bytes) -> None:
+        """Keep what a model answered. An answer that is there stays.
+
+        A store that redacts keeps none, since hooks cannot look into an answer, and neither does one that is only read.
+        """
+
+    @abstractmethod
+    def remove_model_answers(self, *, before: str | None = None, keys: Iterable[bytes] | None = None) -> int:
+        """Remove answers, and return how many.
+
+        Args:
+            before: only those that were kept before this moment: ISO 8601, UTC.
+            keys: only those of these keys.
+        """
+
     # ------------------------------------------------------------------ reading
+
+    @abstractmethod
+    def labels(
+        self, *, run: str | None = None, question: str | None = None, person: str | None = None
+    ) -> list[HumanLabel]:
+        """What people said, in the order of runs, positions, questions and persons.
+
+        Args:
+            run: only of the run of this id.
+            question: only in answer to this question.
+            person: only by this person.
+
+        Raises:
+            StoreError: there is no such run.
+        """
+
+    @abstractmethod
+    def passports(self, identity: str | None = None) -> list[StoredPassport]:
+        """The passports, the newest first; with an identity, those of that judge."""
+
+    @abstractmethod
+    def model_answer(self, key: bytes) -> bytes | None:
+        """What a model answered; `None` if it is not known."""
 
     @abstractmethod
     def looks(self, question: str) -> "list[Look]":

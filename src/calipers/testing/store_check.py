@@ -1,7 +1,7 @@
 """A check that authors run on their own store: `check_store(MyStore())`.
 
 It writes a few small runs into the store, reads them back, and raises one error that lists everything it found. The runs
-are called `calipers-check`, and are deleted afterwards; others are left alone.
+are called `calipers-check`, and are deleted afterwards, as are the passports and answers of models; others are left alone.
 """
 
 import hashlib
@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 
 import msgspec
 
+from calipers.data.human_label import HumanLabel
 from calipers.data.jsonable import safe_repr
 from calipers.data.record import ReportCase, ReportCaseFailure
 from calipers.data.result import EvaluationResult, EvaluatorSpec
@@ -22,6 +23,7 @@ from calipers.stores.packing import Record, pack, unpack
 from calipers.stores.run_info import RunInfo, StoredEvaluator
 from calipers.stores.store import Store
 from calipers.stores.stored_attempt import StoredCell
+from calipers.stores.stored_passport import StoredPassport
 from calipers.testing.conformance import ConformanceError, Finding, error_text
 
 ADVICE: dict[str, str] = {
@@ -35,6 +37,9 @@ ADVICE: dict[str, str] = {
     "find": "take the newest attempt of a key, and cells that were said of that very output",
     "large values": "keep what a run still uses, however many runs shared it",
     "counts": "keep totals with the run until something is appended, and then count anew",
+    "labels": "keep what people said by run, position, question and person, and lose none of it unasked",
+    "passports": "give back the passports of a judge, the newest first",
+    "model answers": "keep the first answer of a key, and remove those that are older than asked for",
     "threads": "let any thread call any method: one lock per connection does",
 }
 """What to do about a finding, by its rule."""
@@ -68,7 +73,9 @@ def check_store(store: Store) -> None:
             problem = str(error) if isinstance(error, _Broken) else f"it raised {error_text(error)}"
             findings.append(Finding(rule, problem, advice=ADVICE[rule]))
     for info in store.runs(name=NAME):
-        store.delete_run(info.id)
+        store.delete_run(info.id, labels=True)
+    store.remove_passports(NAME)
+    store.remove_model_answers(keys=[_key(NAME), _key(f"{NAME} 2")])
     if findings:
         raise ConformanceError(type(store).__name__, findings, "a store")
 
@@ -402,6 +409,80 @@ def _check_counts(store: Store) -> None:
     _expect(store.run(run.id).status, "interrupted", "the status of a run that was interrupted")
 
 
+def _check_labels(store: Store) -> None:
+    run, other = _begin(store), _begin(store)
+    for each in (run, other):
+        _append(store, each, {n: record(n) for n in range(3)})
+    before = store.totals(run.id)
+
+    def label(value: Any, *, position: int = 0, of: RunInfo = run, **more: Any) -> HumanLabel:
+        known = {"question": "polite?", "person": "ann", "note": "Grüße\0 \U0001f600", **more}
+        return HumanLabel(
+            run=of.id, position=position, case=f"case {position}", value=value, at=f"at {position}", **known
+        )
+
+    given = [
+        label(value=True, probability=0.25, seed=0, about="abc"),
+        label(4.5, person="bob"),
+        label("so-so", question="tone", note=""),
+        label(value=False, position=2),
+        label(value=True, of=other),
+    ]
+    store.add_labels([])
+    store.add_labels(given[::-1])
+    _expect(store.labels(run=run.id), [given[0], given[1], given[2], given[3]], "labels of a run, in order")
+    _expect(store.labels(run=other.id), [given[4]], "labels of another run")
+    _expect(store.labels(run=run.id, question="polite?", person="ann"), [given[0], given[3]], "a person's")
+    _expect(store.labels(run=run.id, question="no such"), [], "labels of a question that no one was asked")
+    again = label(value=False)
+    store.add_labels([again])
+    _expect(store.labels(run=run.id, person="ann", question="polite?"), [again, given[3]], "a new answer")
+    missing = label(value=True, position=7)
+    _refuses(lambda: store.add_labels([label(1.0), missing]), "a label of an attempt that is not there")
+    _expect(store.labels(run=run.id)[0], again, "nothing of a batch of labels that was refused")
+    _expect(store.totals(run.id), before, "totals of a run that was labelled")
+    gone = [store.remove_label(run.id, 2, question="polite?", person="ann") for _ in range(2)]
+    _expect(gone, [True, False], "a label that was removed, and one that was not there")
+    _append(store, run, {0: record(0, output="made again")})
+    _expect(len(store.labels(run=run.id)), 3, "labels of an attempt that was made again")
+    _refuses(lambda: store.delete_run(run.id), "deleting a run that people labelled")
+    _expect(store.run(run.id).id, run.id, "a run whose deletion was refused")
+    store.delete_run(run.id, labels=True)
+    _expect(store.labels(run=other.id), [given[4]], "labels of another run, after one was deleted")
+    _refuses(lambda: store.labels(run=run.id), "labels of a run that was deleted")
+
+
+def _check_passports(store: Store) -> None:
+    def passport(day: int, **body: Any) -> StoredPassport:
+        return StoredPassport(identity=NAME, at=f"2026-01-0{day}T00:00:00+00:00", format=2, body=body)
+
+    first = passport(1, agreement={"kappa": 0.5}, n=[1, None, "é"])
+    third, second = passport(3), passport(2, x=1)
+    for one in (first, third, second, second):
+        store.add_passport(one)
+    _expect(store.passports(NAME), [third, second, second, first], "the passports of a judge")
+    _expect(store.passports(f"{NAME} 2"), [], "the passports of a judge that was never checked")
+    _expect(first in store.passports(), True, "all passports")
+    _expect(store.remove_passports(NAME), 4, "passports that were removed")
+    _expect(store.passports(NAME), [], "passports after they were removed")
+
+
+def _check_model_answers(store: Store) -> None:
+    first, second = _key(NAME), _key(f"{NAME} 2")
+    store.keep_model_answer(first, b"\x00\xff one")
+    store.keep_model_answer(first, b"another")
+    store.keep_model_answer(second, b"")
+    _expect(store.model_answer(first), b"\x00\xff one", "an answer that was kept twice")
+    _expect(store.model_answer(second), b"", "an empty answer")
+    _expect(store.model_answer(_key("never asked")), None, "an answer that is not known")
+    both = [first, second]
+    old = store.remove_model_answers(before="2020-01-01T00:00:00+00:00", keys=both)
+    _expect(old, 0, "answers that are older than any")
+    _expect(store.remove_model_answers(keys=[first]), 1, "answers of a key that were removed")
+    _expect(store.remove_model_answers(before="9999", keys=both), 1, "answers that were removed by age")
+    _expect([store.model_answer(key) for key in both], [None, None], "answers after they were removed")
+
+
 def _check_threads(store: Store) -> None:
     runs = [_begin(store), _begin(store)]
     errors: list[BaseException] = []
@@ -440,5 +521,8 @@ _CHECKS: Sequence[tuple[str, Callable[[Store], None]]] = (
     ("find", _check_find),
     ("large values", _check_large),
     ("counts", _check_counts),
+    ("labels", _check_labels),
+    ("passports", _check_passports),
+    ("model answers", _check_model_answers),
     ("threads", _check_threads),
 )

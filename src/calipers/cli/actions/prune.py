@@ -10,7 +10,7 @@ import click
 from calipers.cli.exits import PASSED
 from calipers.cli.message import note, shown
 from calipers.cli.stored_runs import find_run, open_kept, shown_store, state, store_file
-from calipers.errors import InvalidOptionError
+from calipers.errors import InvalidOptionError, StoreDamagedError
 from calipers.stats.number_text import plural
 from calipers.stores.run_info import RunInfo
 from calipers.stores.store import Store
@@ -25,6 +25,8 @@ def prune(
     older_than: str | None = None,
     run: Sequence[str] = (),
     name: str | None = None,
+    labelled: bool = False,
+    model_answers: str | None = None,
     yes: bool = False,
 ) -> int:
     """Remove runs, or say which would be; returns the exit code."""
@@ -37,23 +39,46 @@ def prune(
         raise InvalidOptionError(
             "--name needs --keep or --older-than beside it (--keep 0 removes all runs of that name)"
         )
-    before = None if older_than is None else datetime.now(UTC) - _age(older_than)
+    before = _moment("--older-than", older_than)
+    answers_before = _moment("--model-answers", model_answers)
     with open_kept(store) as opened:
         if run:
             chosen = list({(info := find_run(opened, each)).id: info for each in run}.values())
         else:
             chosen = _old(opened.runs(name=name), keep=keep or 0, before=before) if by_age else []
-        removed = [info for info in chosen if state(info) != "running"]
+        labels = {info.id: _count_labels(opened, info) for info in chosen}
+        stays = {info.id: why for info in chosen if (why := _why_it_stays(info, labels[info.id], labelled))}
+        removed = [info for info in chosen if info.id not in stays]
         for info in removed:
-            click.echo(shown(f"{info.id}  {state(info)}, {plural(info.attempts, 'attempt')}  {info.name}"))
-        for info in chosen:
-            if info not in removed:
-                note(f"Not removed: {info.id} is running")
+            said = f", {plural(labels[info.id], 'label')} of people" if labels[info.id] else ""
+            click.echo(
+                shown(f"{info.id}  {state(info)}, {plural(info.attempts, 'attempt')}{said}  {info.name}")
+            )
+        for kept, why in stays.items():
+            note(f"Not removed: {kept} {why}")
         if yes:
-            _remove(opened, removed)
+            _remove(opened, removed, answers_before, labelled=labelled)
         else:
-            _tell(opened, removed, asked=bool(run) or by_age)
+            _tell(opened, removed, asked=bool(run) or by_age, answers=answers_before is not None)
     return PASSED
+
+
+def _count_labels(store: Store, info: RunInfo) -> int:
+    try:
+        return len(store.labels(run=info.id))
+    except StoreDamagedError:  # there is at least one
+        return 1
+
+
+def _why_it_stays(info: RunInfo, labels: int, labelled: bool) -> str | None:
+    if state(info) == "running":
+        return "is running"
+    if labels and not labelled:
+        return (
+            f"has {plural(labels, 'label')} of people: export them with `calipers label {info.id} --export FILE`, then add "
+            "--labelled"
+        )
+    return None
 
 
 def _old(runs: Sequence[RunInfo], *, keep: int, before: datetime | None) -> list[RunInfo]:
@@ -69,7 +94,12 @@ def _began(info: RunInfo) -> datetime:
     return began if began.tzinfo is not None else began.replace(tzinfo=UTC)
 
 
-def _age(text: str) -> timedelta:
+def _moment(option: str, age: str | None) -> datetime | None:
+    """The moment that is so long ago."""
+    return None if age is None else datetime.now(UTC) - _age(option, age)
+
+
+def _age(option: str, text: str) -> timedelta:
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([mhdw])", text.strip().lower(), re.ASCII)
     try:
         if found is not None:
@@ -77,19 +107,24 @@ def _age(text: str) -> timedelta:
     except OverflowError:
         pass
     raise InvalidOptionError(
-        f"--older-than must be a number and a unit, such as 30d, 2w, 12h or 90m, got {text!r}"
+        f"{option} must be a number and a unit, such as 30d, 2w, 12h or 90m, got {text!r}"
     )
 
 
-def _remove(store: Store, runs: Sequence[RunInfo]) -> None:
+def _remove(
+    store: Store, runs: Sequence[RunInfo], answers_before: datetime | None, *, labelled: bool
+) -> None:
     before = _size(store)
     for info in runs:
-        store.delete_run(info.id)
+        store.delete_run(info.id, labels=labelled)
+    answers = 0 if answers_before is None else store.remove_model_answers(before=answers_before.isoformat())
     values = store.prune()
     after = _size(store)
     parts = [plural(len(runs), "run"), plural(sum(info.attempts for info in runs), "attempt")]
     if values:
         parts.append(plural(values, "large value"))
+    if answers:
+        parts.append(plural(answers, "answer") + " of models")
     freed = (
         ""
         if before is None or after is None
@@ -98,10 +133,12 @@ def _remove(store: Store, runs: Sequence[RunInfo]) -> None:
     note(f"Removed {', '.join(parts)}{freed}")
 
 
-def _tell(store: Store, runs: Sequence[RunInfo], *, asked: bool) -> None:
+def _tell(store: Store, runs: Sequence[RunInfo], *, asked: bool, answers: bool) -> None:
     size = _size(store)
     room = "" if size is None else f" of {_bytes(size)}"
-    if not asked:
+    if answers and not runs:
+        note(f"Nothing was removed. --yes removes the old answers of models from {shown_store(store)}{room}")
+    elif not asked:
         note(
             f"Nothing is chosen: --keep, --older-than or --run say which runs of {shown_store(store)}{room} to remove; "
             "--yes alone gives back unused space"

@@ -17,6 +17,8 @@ calipers prune --keep 20 --yes
 calipers prune --name support --older-than 30d --keep 3 --yes
 # one run
 calipers prune --run 20261116-0223 --yes
+# answers of models that were kept more than two weeks ago
+calipers prune --model-answers 2w --yes
 """
 
 
@@ -41,11 +43,21 @@ calipers prune --run 20261116-0223 --yes
     help="Remove this run: by its id, the beginning of its id, its name, or latest. Repeatable.",
 )
 @click.option("--name", metavar="NAME", help="Look only at runs of that name.")
+@click.option(
+    "--labelled",
+    is_flag=True,
+    help="Remove runs that people labelled too, and their labels with them. Without it, such runs stay.",
+)
+@click.option(
+    "--model-answers",
+    metavar="AGE",
+    help="Remove answers of models that were kept longer ago, such as 30d. No run needs them; a new one asks the model again.",
+)
 @click.option("--yes", is_flag=True, help="Remove them. Without it, they are only listed.")
 def command(**options: Any) -> int:
     """Remove kept runs, and give back the space that nothing uses any more. Without --yes, only say what would go.
 
-    A run that is running is never removed; one that was abandoned is. What other runs took over from a run stays with them.
+    A run that is running is never removed; one that was abandoned is. A run that people labelled stays, unless you add --labelled. What other runs took over from a run stays with them.
 
     Exit codes: 0 removed or listed, 2 wrong usage, or no such store or run, 3 the store could not be written.
     """
