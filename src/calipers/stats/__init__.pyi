@@ -1,6 +1,11 @@
 from calipers.stats.agreement import Agreement as Agreement
 from calipers.stats.agreement import cohen_kappa as cohen_kappa
 from calipers.stats.agreement import krippendorff_alpha as krippendorff_alpha
+from calipers.stats.bradley_terry import PairedShare as PairedShare
+from calipers.stats.bradley_terry import PairJudgement as PairJudgement
+from calipers.stats.bradley_terry import Strength as Strength
+from calipers.stats.bradley_terry import Strengths as Strengths
+from calipers.stats.bradley_terry import strengths as strengths
 from calipers.stats.clusters import clustered_interval as clustered_interval
 from calipers.stats.clusters import clustered_variance as clustered_variance
 from calipers.stats.difference import Decision as Decision
@@ -29,6 +34,8 @@ from calipers.stats.judge import PredictionPowered as PredictionPowered
 from calipers.stats.judge import RoganGladen as RoganGladen
 from calipers.stats.judge import prediction_powered as prediction_powered
 from calipers.stats.judge import rogan_gladen as rogan_gladen
+from calipers.stats.order_bias import OrderBias as OrderBias
+from calipers.stats.order_bias import measure_order_bias as measure_order_bias
 from calipers.stats.p_values import PermutationTest as PermutationTest
 from calipers.stats.p_values import benjamini_hochberg as benjamini_hochberg
 from calipers.stats.p_values import holm as holm
@@ -70,6 +77,8 @@ from calipers.stats.sequential import stakes_for as stakes_for
 from calipers.stats.survival import Survival as Survival
 from calipers.stats.survival import SurvivalStep as SurvivalStep
 from calipers.stats.survival import kaplan_meier as kaplan_meier
+from calipers.stats.two_phase import TwoPhase as TwoPhase
+from calipers.stats.two_phase import two_phase_mean as two_phase_mean
 from calipers.stats.variance import VarianceComponents as VarianceComponents
 from calipers.stats.variance import paired_components as paired_components
 from calipers.stats.variance import variance_components as variance_components

@@ -51,6 +51,7 @@ Method = Literal[
     "jackknife",
     "rogan-gladen",
     "prediction-powered",
+    "two-phase",
 ]
 """How an interval was made; the functions that return one say which."""
 
@@ -66,6 +67,7 @@ _APPROXIMATE: frozenset[Method] = frozenset(
         "fieller",
         "rogan-gladen",
         "prediction-powered",
+        "two-phase",
     }
 )
 """Methods that take the spread they see, between scores or between clusters, for the true one. Where it is not, as with rare scores
