@@ -20,7 +20,7 @@ FLOORS = {
     "nouns": ("errors", "process", "data", "stats", "matching", "spans", "identity"),
     "judging": ("scoring", "report", "comparison", "gate"),
     "running": ("run",),
-    "evaluators": ("sandbox", "models", "evaluators"),
+    "evaluators": ("sandbox", "models", "evaluators", "judges"),
     "rooms": ("agents", "voice", "rollouts"),
     "doors": (
         "views",
@@ -70,6 +70,7 @@ FRONT_DOORS = {
     ("calipers.data.user_turn", "calipers.evaluators.equality"),
     ("calipers.data.trace", "calipers.views.notebook"),
     ("calipers.models.accounting", "calipers.agents.recording"),
+    ("calipers.judges.judge", "calipers.files.project"),
     ("calipers.stores.store", "calipers.comparison.evaluator_changes"),
     ("calipers.stores.sql_runs", "calipers.gate.looks"),
 }

@@ -33,6 +33,7 @@ CalipersError
 │   ├── ModelTimeoutError (ModelError)     it had not answered when its time was over; also a TimeoutError
 │   ├── ModelConnectionError (ModelError)  it cannot be reached, or hung up; also a ConnectionError
 │   └── UnreadableAnswerError (ModelError)  its answer is not what was asked for; `text` is what it said
+├── JudgeCanaryError (ValueError)       a judge answered what the evidence dictated (recorded, not raised)
 ├── SpanTreeRecordingError              spans were read where none were recorded
 ├── PluginError (RuntimeError)          plugins that failed to load, or one that cannot make what it promises
 ├── ViewError (RuntimeError)            a view of your own that failed to draw or write a report
@@ -319,6 +320,13 @@ class UnreadableAnswerError(ModelError):
         super().__init__(message, **details)
         self.text = text
         """What it said; `None` if it said nothing."""
+class JudgeCanaryError(CalipersError, ValueError):
+    """A judge obeyed what it was shown, or ignored how it was to answer; recorded as an evaluator failure, never a verdict."""
+
+    def __init__(self, message: str, *, obeyed: bool = False) -> None:
+        super().__init__(message)
+        self.obeyed = obeyed
+        """Whether it did what the decoy in the evidence says; otherwise the seal is missing."""
 
 
 class SpanTreeRecordingError(CalipersError):

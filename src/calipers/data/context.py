@@ -46,6 +46,10 @@ class AttemptFacts(Protocol):
         """The attempt's own seed."""
         ...  # type checkers read it as "no body here"
 
+    @property
+    def repeat_index(self) -> int | None:
+        """Which repeat, from 1."""
+
 
 class EvaluatorContext(msgspec.Struct, Generic[InputsT, OutputT, MetadataT], kw_only=True):
     """One attempt as its evaluators see it.
@@ -91,6 +95,11 @@ class EvaluatorContext(msgspec.Struct, Generic[InputsT, OutputT, MetadataT], kw_
         """The seed of this attempt; `None` in a context built by hand."""
         self._note("seed")
         return None if self._attempt is None else self._attempt.seed
+
+    @property
+    def repeat_index(self) -> int | None:
+        """Which repeat of its case this attempt is, from 1; `None` in a context built by hand."""
+        return None if self._attempt is None else self._attempt.repeat_index
 
     @property
     def has_expected_output(self) -> bool:

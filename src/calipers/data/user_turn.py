@@ -107,6 +107,11 @@ class _TurnFacts(NamedTuple):
         """That of the attempt. Only an evaluator that asks for it depends on it."""
         return self.conversation.seed or 0
 
+    @property
+    def repeat_index(self) -> int | None:
+        """That of the attempt."""
+        return self.conversation.repeat_index
+
 
 @dataclass
 class TurnEvaluator(Evaluator):

@@ -1,0 +1,307 @@
+"""`ModelJudge`: what all judges share that ask a model.
+
+A judge asks one question about an attempt: an *instruction*, which its author wrote, and *exhibits*, which the attempt gives. The
+exhibits stand inside of a fence (`calipers.judges.fence`), and nothing else of the attempt reaches the model.
+
+A *verdict* is data that follows a schema and carries the seal of its question. An answer that cannot be read, that was cut off,
+declined or filtered, or that shows that the judge obeyed what it was shown, is a failure of the evaluator, with what the model said.
+If the attempt lacks what is to be shown, the judge is skipped.
+
+The *identity* of a judge is its class and its fields, and as its version the texts of its prompts and the name of its model. Settings of
+the model are a field. So a changed prompt, model or setting asks again for this column and no other. The model itself is not
+compared: clients hold keys and connections.
+"""
+
+import asyncio
+import dataclasses
+import os
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Final
+
+import msgspec
+
+from calipers.data.argument_checks import check_flag, check_number
+from calipers.data.context import EvaluatorContext
+from calipers.data.evaluator import Evaluator, Expectation
+from calipers.data.evaluator_output import EvaluatorOutput
+from calipers.data.jsonable import plain
+from calipers.data.result import EvaluatorSpec, Skipped
+from calipers.errors import InvalidOptionError, NotApplicableError
+from calipers.models.model import Answer, Ask, Model, as_model, ask_for_data
+from calipers.models.model_answer import Completion
+
+from .exhibits import Part, exhibits_of
+from .fence import SEAL, Exhibit, Fence, secret_of
+from .prompt import Prompt, prompt_named
+
+MODEL_VARIABLE: Final = "CALIPERS_MODEL"
+"""The environment variable that names the default model."""
+_FENCE: Final = "fence"
+"""The prompt with the rules about evidence."""
+_ASKED: Final = ("temperature", "max_tokens", "seed")
+"""Settings that every provider has."""
+_SHOWN: Final[dict[str, Part]] = {
+    "include_input": "input",
+    "include_context": "context",
+    "include_conversation": "conversation",
+    "include_tool_calls": "tool_calls",
+    "include_metadata": "metadata",
+    "include_expected_output": "expected_output",
+}
+"""What each field lets the judge see, in the order in which it is shown; the output comes before the expected one."""
+
+
+@dataclass(kw_only=True)
+class ModelJudge(Evaluator):
+    """Base of the judges that ask a model. A subclass writes `judge`, and calls `ask` in it."""
+
+    model: Any = field(default=None, compare=False)
+    """The model: a name such as `openai:gpt-4o`, the address of a server, a `Model`, a function; `None`: the default model."""
+    model_settings: Mapping[str, Any] | None = None
+    """`temperature`, `max_tokens`, `seed`, `timeout` in seconds, and other fields of the provider's request."""
+    include_input: bool = False
+    """Whether the judge sees the inputs."""
+    include_expected_output: bool = False
+    """Whether it sees what the case expects; it skips cases that expect nothing."""
+    include_tool_calls: bool = False
+    """Whether it sees the tools that were called; it skips attempts that do not tell."""
+    include_conversation: bool = False
+    """Whether it sees the turns of the conversation; it skips attempts that have none."""
+    include_context: bool = False
+    """Whether it sees the retrieved context; it skips attempts that have none."""
+    include_metadata: bool = False
+    """Whether it sees the case's metadata; it skips cases that have none."""
+    include_output: bool = True
+    """Whether it sees the output."""
+    canary: bool = True
+    """Whether the evidence holds a decoy, by which a judge gives itself away that obeys what it is shown."""
+    evaluation_name: str | None = None
+    """What the result is called; `None` for the class's name."""
+
+    prompts: ClassVar[tuple[str, ...]] = ()
+    """The names of its prompts in `judges/prompts`; their texts are part of its version."""
+
+    def __post_init__(self) -> None:
+        for each in dataclasses.fields(ModelJudge):
+            if each.name.startswith("include_") or each.name == "canary":
+                check_flag(each.name, getattr(self, each.name))
+        _read_settings(self.model_settings)
+
+    def needs_expectations(self) -> frozenset[Expectation]:
+        """The expected output, if the judge is to see it."""
+        return frozenset({"expected_output"} if self.include_expected_output else ())
+
+    def get_evaluator_version(self) -> str | None:
+        """The prompts with their versions, and the name of the model."""
+        return ", ".join([*(prompt.label for prompt in self.all_prompts()), self.model_name or "no model"])
+
+    def all_prompts(self) -> list[Prompt]:
+        """The texts that it asks by, those about evidence last."""
+        return [prompt_named(name) for name in (*self.prompts, _FENCE)]
+
+    def as_spec(self) -> EvaluatorSpec:
+        """As for every evaluator, with a model that is an object told by its name."""
+        spec = super().as_spec()
+        if not isinstance(spec.arguments.get("model", ""), str):
+            told = {**spec.arguments, "model": as_model(self.model).name}
+            spec = msgspec.structs.replace(spec, arguments=told)
+        return spec
+
+    async def evaluate(self, ctx: EvaluatorContext) -> EvaluatorOutput:
+        """What the judge says; skipped where the attempt lacks what it is to be shown."""
+        try:
+            return await self.judge(ctx)
+        except NotApplicableError as error:
+            return Skipped(str(error))
+
+    @abstractmethod
+    async def judge(self, ctx: EvaluatorContext) -> EvaluatorOutput:
+        """Judge the attempt.
+
+        Raises:
+            NotApplicableError: there is nothing to judge; the text is the reason.
+        """
+
+    # ------------------------------------------------------------------ the model
+
+    @property
+    def model_name(self) -> str | None:
+        """What the model is called; `None` if no one said which to ask."""
+        given = self.model if self.model is not None else default_model()
+        return given if given is None or isinstance(given, str) else as_model(given).name
+
+    def asked_model(self) -> Model:
+        """The model that is asked.
+
+        Raises:
+            InvalidOptionError: no one said which.
+        """
+        given = self.model if self.model is not None else default_model()
+        if given is None:
+            raise InvalidOptionError(
+                f'{type(self).__name__} has no model to ask: give it one (model="openai:gpt-4o", or the URL of a server), '
+                f'set the environment variable {MODEL_VARIABLE}, or write model = "openai:gpt-4o" into calipers.toml'
+            )
+        return as_model(given)
+
+    async def before_run(self) -> None:
+        """See that there is a model to ask, before anything is paid for.
+
+        Raises:
+            InvalidOptionError: there is none.
+        """
+        self.asked_model()
+
+    # ------------------------------------------------------------------ the question
+
+    def parts(self) -> list[Part]:
+        """What the judge is shown."""
+        shown = [part for name, part in _SHOWN.items() if getattr(self, name)]
+        place = shown.index("expected_output") if "expected_output" in shown else len(shown)
+        return [*shown[:place], *(["output"] if self.include_output else []), *shown[place:]]  # type: ignore[list-item]
+
+    def exhibits(self, ctx: EvaluatorContext) -> list[Exhibit] | Skipped:
+        """What it is shown of an attempt, or why there is something that the attempt lacks."""
+        return exhibits_of(ctx, self.parts())
+
+    async def ask(
+        self,
+        ctx: EvaluatorContext,
+        instruction: str,
+        schema: Mapping[str, Any],
+        *,
+        exhibits: Sequence[Exhibit] | None = None,
+        top_logprobs: int = 0,
+        repeat: int | None = None,
+    ) -> Answer:
+        """Ask the model about an attempt; the data of the answer follows the schema.
+
+        Args:
+            ctx: the attempt.
+            instruction: what is asked, in trusted words: nothing of the attempt belongs here.
+            schema: of the answer, an object (`object_of`); the field of the seal is added to it.
+            exhibits: what the model is shown; default: what the fields of the judge say.
+            top_logprobs: how many likely tokens to report for each token of the answer.
+            repeat: which repeat of the question; default: that of the attempt.
+
+        Raises:
+            NotApplicableError: the attempt lacks what is to be shown; `evaluate` skips it then.
+            JudgeCanaryError: the judge obeyed what it was shown.
+            ModelError: there is no answer, or none that can be read.
+        """
+        shown = self.exhibits(ctx) if exhibits is None else exhibits
+        if isinstance(shown, Skipped):
+            raise NotApplicableError(shown.reason)
+        number = (ctx.repeat_index or 0) if repeat is None else repeat
+        told = [[each.name, plain(each.value)] for each in shown]
+        fence = Fence.of([instruction, told, schema, number, self.canary], secret_of())
+        rules = prompt_named(_FENCE).filled(fence.gaps(canary=self.canary))
+        messages = [
+            {"role": "system", "content": f"{instruction.strip()}\n\n{rules}"},
+            {"role": "user", "content": fence.enclose(shown, canary=self.canary)},
+        ]
+        settings = _read_settings(self.model_settings)
+        model = _Sealing(self.asked_model(), fence)
+        asked = Ask(
+            messages=messages,
+            schema=sealed(schema),
+            top_logprobs=top_logprobs,
+            repeat=number,
+            **settings.asked,
+        )
+        async with asyncio.timeout(settings.timeout):
+            answer = await ask_for_data(model, asked)
+        fence.check(answer.data, answer.completion.text)
+        data = {name: value for name, value in answer.data.items() if name != SEAL}
+        return dataclasses.replace(answer, data=data)
+
+
+class _Sealing:
+    """A model whose every answer has to carry the seal of the question.
+
+    An answer without it does not follow the schema and would be sent back for repair; the next one could have both the seal and the
+    verdict that was dictated. So an answer is checked before anyone asks for a repair.
+    """
+
+    def __init__(self, model: Model, fence: Fence) -> None:
+        self.model = model
+        self.fence = fence
+
+    @property
+    def name(self) -> str:
+        """That of the model."""
+        return self.model.name
+
+    async def ask(self, ask: Ask, /) -> Completion:
+        """The model's answer.
+
+        Raises:
+            JudgeCanaryError: it is an object without the seal.
+        """
+        completion = await self.model.ask(ask)
+        text = completion.text or ""
+        try:
+            found = msgspec.json.decode(text[text.find("{") : text.rfind("}") + 1])
+        except (msgspec.DecodeError, UnicodeEncodeError):
+            return completion  # unreadable, so there is something to repair
+        if isinstance(found, dict):
+            self.fence.check(found, completion.text)
+        return completion
+
+
+class _Settings(msgspec.Struct, frozen=True):
+    """Settings of a model, by where they go."""
+
+    asked: dict[str, Any]
+    """Fields of `Ask`."""
+    timeout: float | None
+    """Seconds for the whole question."""
+
+
+def _read_settings(given: Mapping[str, Any] | None) -> _Settings:
+    """The settings, in the words of pydantic-ai's `ModelSettings` where it has one."""
+    if given is not None and not (isinstance(given, Mapping) and all(isinstance(name, str) for name in given)):
+        raise InvalidOptionError(f"model_settings must be a mapping such as {{'temperature': 0}}, got {given!r:.200}")
+    rest = dict(given or {})
+    timeout = check_number("timeout of model_settings", rest.pop("timeout", None), above=0, or_none=True)
+    if "extra_headers" in rest:
+        raise InvalidOptionError("model_settings has extra_headers, which a judge cannot send: give it a Model of your own")
+    asked = {name: rest.pop(name) for name in _ASKED if name in rest}
+    options = {**(rest.pop("extra_body", None) or {}), **rest}
+    found = _Settings({**asked, **({"options": options} if options else {})}, timeout)
+    Ask(messages=[{"role": "user", "content": ""}], **found.asked)
+    return found
+
+
+def default_model() -> str | None:
+    """The model of judges that name none: by the environment, else by the project's file; `None` if neither says."""
+    if found := os.environ.get(MODEL_VARIABLE):
+        return found
+    from calipers.files.project import find_project
+
+    return find_project().model
+
+
+# ---------------------------------------------------------------------- schemas
+
+
+def object_of(**properties: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema of an object with these properties, all required and no others: the form that every provider takes."""
+    return {
+        "type": "object",
+        "properties": {name: dict(schema) for name, schema in properties.items()},
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def sealed(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema of an object, with the field of the seal as its last."""
+    seal = {"type": "string", "description": "The seal, copied from the instructions."}
+    return {
+        **schema,
+        "properties": {**schema["properties"], SEAL: seal},
+        "required": [*schema.get("required", ()), SEAL],
+    }
