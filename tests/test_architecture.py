@@ -37,8 +37,8 @@ FLOORS = {
 """The floors of `calipers`, from top to bottom, each with its packages in order: a package imports only those before it."""
 
 ORDER = tuple(package for floor in FLOORS.values() for package in floor)
-MOST_ENTRIES = 30
-"""At the root of the package."""
+MOST_ENTRIES = 31
+"""At the root of the package: the packages of FLOORS, `errors`, and what Python wants there."""
 
 FRONT_DOORS = {
     ("calipers.data.case", "calipers.matching.match"),
@@ -106,6 +106,7 @@ ONE_MEANING = {
     "files": "which files a view can be written to",
     "gemini": "Google's models",
     "html": "a view as a page",
+    "judge": "an evaluator that asks a model, and how far to believe one",
     "markdown": "a view as Markdown",
     "openai": "OpenAI's models, and those that speak like them",
     "plan": "how many cases it takes, and how that is shown",

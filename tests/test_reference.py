@@ -23,6 +23,7 @@ PACKAGES = [
     *(
         "calipers",
         "evaluators",
+        "judges",
         "files",
         "matching",
         "stats",

@@ -320,6 +320,8 @@ class UnreadableAnswerError(ModelError):
         super().__init__(message, **details)
         self.text = text
         """What it said; `None` if it said nothing."""
+
+
 class JudgeCanaryError(CalipersError, ValueError):
     """A judge obeyed what it was shown, or ignored how it was to answer; recorded as an evaluator failure, never a verdict."""
 

@@ -75,7 +75,7 @@ def _context(ctx: EvaluatorContext) -> Any:
     for place in (ctx.attributes, ctx.output, ctx.metadata, ctx.inputs):
         passages = (as_mapping(place) or {}).get(CONTEXT)
         if passages is not None:
-            return passages if passages else Skipped("the retrieved context is empty")
+            return passages or Skipped("the retrieved context is empty")
     return Skipped(_NO_CONTEXT)
 
 
@@ -87,7 +87,9 @@ def passages_of(value: Any) -> list[Any]:
 def _conversation(ctx: EvaluatorContext) -> Any:
     if paths := _paths(ctx.output):
         told = [[turn for node in path for turn in _node(node)] for path in paths]
-        return told[0] if len(told) == 1 else {f"branch {number}": each for number, each in enumerate(told, 1)}
+        return (
+            told[0] if len(told) == 1 else {f"branch {number}": each for number, each in enumerate(told, 1)}
+        )
     if _are_messages(ctx.output):
         return ctx.output
     if ctx.trace is not None and ctx.trace.turns:

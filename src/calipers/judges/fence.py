@@ -38,13 +38,15 @@ from calipers.errors import JudgeCanaryError
 
 SEAL: Final = "seal"
 """The field of the answer that repeats the seal."""
+_SEAL_RULE: Final = re.compile(r"`seal` is ([0-9a-f]{8})")
+"""How the instructions put it."""
 _MARGIN: Final = "margin"
 """The part that holds the decoy."""
 _JOINERS: Final = frozenset("\u200c\u200d")
 """Invisible, but part of the spelling of Persian and of emoji."""
 _TEMPLATE_MARKS: Final = re.compile(
     r"<(?=\|)|(?<=\|)>|\[(?=/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS)\])"
-    r"|<(?=<SYS>>|</SYS>>|/?s>|(?:start|end)_of_turn>|/?think>|/?tool_(?:call|response)>|[｜])"
+    r"|<(?=<SYS>>|</SYS>>|/?s>|(?:start|end)_of_turn>|/?think>|/?tool_(?:call|response)>|\uff5c)"
 )
 """Where marks of chat templates begin or end."""
 _DECOYS: Final = (
@@ -123,6 +125,13 @@ class Fence(msgspec.Struct, frozen=True):
         )
 
 
+def seal_in(messages: Sequence[Mapping[str, Any]]) -> str | None:
+    """The seal that a question asks for, as a model would read it in the instructions; `None` if it asks for none."""
+    system = "\n".join(str(message["content"]) for message in messages if message["role"] == "system")
+    found = _SEAL_RULE.findall(system)
+    return found[-1] if found else None
+
+
 def quoted(value: Any) -> str:
     """A value as quoted lines; at least one."""
     text = value if isinstance(value, str) else json.dumps(plain(value), ensure_ascii=False, indent=2)
@@ -141,7 +150,9 @@ class _Visible(dict[int, int | str]):
         char = chr(code)
         kind = unicodedata.category(char)
         hidden = (kind in {"Cc", "Cf", "Cs", "Co", "Cn"} and char != "\t" and char not in _JOINERS) or (
-            0xE0100 <= code <= 0xE01EF  # variation selectors that no letter needs, and that can carry any bytes
+            0xE0100
+            <= code
+            <= 0xE01EF  # variation selectors that no letter needs, and that can carry any bytes
         )
         self[code] = f"\\u{{{code:x}}}" if hidden else code
         return self[code]

@@ -40,7 +40,7 @@ MODEL_VARIABLE: Final = "CALIPERS_MODEL"
 """The environment variable that names the default model."""
 _FENCE: Final = "fence"
 """The prompt with the rules about evidence."""
-_ASKED: Final = ("temperature", "max_tokens", "seed")
+_ASKED: Final[tuple[str, ...]] = ("temperature", "max_tokens", "seed")
 """Settings that every provider has."""
 _SHOWN: Final[dict[str, Part]] = {
     "include_input": "input",
@@ -262,12 +262,18 @@ class _Settings(msgspec.Struct, frozen=True):
 
 def _read_settings(given: Mapping[str, Any] | None) -> _Settings:
     """The settings, in the words of pydantic-ai's `ModelSettings` where it has one."""
-    if given is not None and not (isinstance(given, Mapping) and all(isinstance(name, str) for name in given)):
-        raise InvalidOptionError(f"model_settings must be a mapping such as {{'temperature': 0}}, got {given!r:.200}")
+    if given is not None and not (
+        isinstance(given, Mapping) and all(isinstance(name, str) for name in given)
+    ):
+        raise InvalidOptionError(
+            f"model_settings must be a mapping such as {{'temperature': 0}}, got {given!r:.200}"
+        )
     rest = dict(given or {})
     timeout = check_number("timeout of model_settings", rest.pop("timeout", None), above=0, or_none=True)
     if "extra_headers" in rest:
-        raise InvalidOptionError("model_settings has extra_headers, which a judge cannot send: give it a Model of your own")
+        raise InvalidOptionError(
+            "model_settings has extra_headers, which a judge cannot send: give it a Model of your own"
+        )
     asked = {name: rest.pop(name) for name in _ASKED if name in rest}
     options = {**(rest.pop("extra_body", None) or {}), **rest}
     found = _Settings({**asked, **({"options": options} if options else {})}, timeout)

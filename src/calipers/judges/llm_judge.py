@@ -20,7 +20,12 @@ REASON: Final = {
 }
 """The schema of a reason; it comes before the verdict, which is to follow from it."""
 PASS: Final = {"type": "boolean", "description": "Whether it is met."}
-SCORE: Final = {"type": "number", "minimum": 0, "maximum": 1, "description": "How nearly it is met, 1 if fully."}
+SCORE: Final = {
+    "type": "number",
+    "minimum": 0,
+    "maximum": 1,
+    "description": "How nearly it is met, 1 if fully.",
+}
 
 
 class OutputConfig(TypedDict, total=False):
@@ -56,7 +61,9 @@ class LLMJudge(ModelJudge):
         for name in ("score", "assertion"):
             _check_config(name, getattr(self, name))
         if self.score is False and self.assertion is False:
-            raise InvalidOptionError("LLMJudge with score=False and assertion=False would say nothing: leave one of them out")
+            raise InvalidOptionError(
+                "LLMJudge with score=False and assertion=False would say nothing: leave one of them out"
+            )
 
     async def judge(self, ctx: EvaluatorContext) -> EvaluatorOutput:
         """Pass or fail, a score, or both."""
@@ -67,19 +74,16 @@ class LLMJudge(ModelJudge):
             asked["score"] = SCORE
         instruction = prompt_named("llm_judge").filled({"rubric": self.rubric.strip()})
         said = (await self.ask(ctx, instruction, object_of(**asked))).data
-        told = {"score": self.score, "pass": self.assertion}
-        found = {key: _told(said[key], said["reason"], config) for key, config in told.items() if config is not False}
-        if len(found) == 1 and not (config := told[next(iter(found))] or {}).get("evaluation_name"):
-            return next(iter(found.values()))
         own = self.get_default_evaluation_name()
-        return {
-            (told[key] or {}).get("evaluation_name") or (own if len(found) == 1 else f"{own}_{key}"): value
-            for key, value in found.items()
-        }
-
-
-def _told(value: Any, reason: str, config: OutputConfig) -> EvaluatorOutput:
-    return EvaluationReason(value, reason) if config.get("include_reason") else value
+        found: dict[str, EvaluatorOutput] = {}
+        for key, config in (("score", self.score), ("pass", self.assertion)):
+            if config is not False:
+                name = own if len(asked) == 2 else f"{own}_{key}"
+                value = (
+                    EvaluationReason(said[key], said["reason"]) if config.get("include_reason") else said[key]
+                )
+                found[config.get("evaluation_name") or name] = value
+        return found[own] if list(found) == [own] else found
 
 
 def _check_config(name: str, config: Any) -> None:

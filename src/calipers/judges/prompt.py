@@ -44,7 +44,9 @@ class Prompt(msgspec.Struct, frozen=True):
             InvalidOptionError: a gap has no value.
         """
         if missing := sorted(self.gaps - values.keys()):
-            raise InvalidOptionError(f"the prompt {self.name!r} has a gap {missing[0]!r}, and nothing fills it")
+            raise InvalidOptionError(
+                f"the prompt {self.name!r} has a gap {missing[0]!r}, and nothing fills it"
+            )
         return _GAP.sub(lambda found: values[found[1]], self.text)
 
 

@@ -25,6 +25,7 @@ from calipers.testing.player_checks import check_transformation as check_transfo
 from calipers.testing.plugin_check import PluginConformance as PluginConformance
 from calipers.testing.plugin_check import check_plugin as check_plugin
 from calipers.testing.postgres import TemporaryPostgres as TemporaryPostgres
+from calipers.testing.scripted_judge import ScriptedJudge as ScriptedJudge
 from calipers.testing.scripted_model import ScriptedModel as ScriptedModel
 from calipers.testing.scripted_task import BlockingScriptedTask as BlockingScriptedTask
 from calipers.testing.scripted_task import Delay as Delay
