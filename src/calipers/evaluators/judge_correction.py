@@ -8,10 +8,9 @@ from os import PathLike, fspath
 
 from calipers.comparison.case_pairs import cases_of
 from calipers.comparison.columns import Columns
-from calipers.errors import InvalidOptionError
 from calipers.gate.corrected_mean import NotValid, agreement_of, corrected
 from calipers.gate.human_labels import read_labels
-from calipers.gate.paired_runs import column_of
+from calipers.gate.label_choice import judge_column
 from calipers.gate.policy import HumanAgreement
 from calipers.report.analysis import JudgeCorrection
 from calipers.report.report_evaluator import ReportEvaluator, ReportEvaluatorContext
@@ -42,12 +41,7 @@ class JudgeCorrectionEvaluator(ReportEvaluator):
             OSError: the file cannot be read.
         """
         run = Columns(cases_of(ctx.report))
-        key = column_of(run, self.judge)
-        if key is None or key[1] == "label":
-            there = ", ".join(repr(name) for name, kind in run.by_key if kind != "label") or "none"
-            raise InvalidOptionError(
-                f"the report has no one column {self.judge!r} of assertions or scores; there are {there}"
-            )
+        key = judge_column(run, self.judge)
         summary = next(each for each in ctx.report.summaries().values() if (each.name, each.kind) == key)
         assert summary.estimate is not None
         source = None if self.labels is None else fspath(self.labels)

@@ -1,5 +1,7 @@
 from calipers.gate.early_decision import StopWhenDecided as StopWhenDecided
 from calipers.gate.gate import judge_run as judge_run
+from calipers.gate.label_choice import Chosen as Chosen
+from calipers.gate.label_choice import choose_labels as choose_labels
 from calipers.gate.plan import Plan as Plan
 from calipers.gate.plan import PlanRow as PlanRow
 from calipers.gate.plan import Reach as Reach

@@ -74,6 +74,11 @@ from calipers.stats.sequential import EProcess as EProcess
 from calipers.stats.sequential import SequentialComparison as SequentialComparison
 from calipers.stats.sequential import anytime_interval as anytime_interval
 from calipers.stats.sequential import stakes_for as stakes_for
+from calipers.stats.stratified import Drawn as Drawn
+from calipers.stats.stratified import StratifiedMean as StratifiedMean
+from calipers.stats.stratified import Stratum as Stratum
+from calipers.stats.stratified import choose_next as choose_next
+from calipers.stats.stratified import stratified_mean as stratified_mean
 from calipers.stats.survival import Survival as Survival
 from calipers.stats.survival import SurvivalStep as SurvivalStep
 from calipers.stats.survival import kaplan_meier as kaplan_meier

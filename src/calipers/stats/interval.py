@@ -52,6 +52,8 @@ Method = Literal[
     "rogan-gladen",
     "prediction-powered",
     "two-phase",
+    "stratified-beta",
+    "stratified-t",
 ]
 """How an interval was made; the functions that return one say which."""
 
@@ -68,6 +70,8 @@ _APPROXIMATE: frozenset[Method] = frozenset(
         "rogan-gladen",
         "prediction-powered",
         "two-phase",
+        "stratified-beta",
+        "stratified-t",
     }
 )
 """Methods that take the spread they see, between scores or between clusters, for the true one. Where it is not, as with rare scores

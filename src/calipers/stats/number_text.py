@@ -32,6 +32,8 @@ METHODS: dict[Method, str] = {
     "jackknife": "jackknife over cases",
     "rogan-gladen": "Rogan-Gladen",
     "prediction-powered": "prediction-powered",
+    "stratified-beta": "stratified",
+    "stratified-t": "stratified t",
 }
 """How an interval was made, in words."""
 
