@@ -17,6 +17,7 @@ from calipers.evaluators import (
     Equals,
     EqualsExpected,
     HasMatchingSpan,
+    InLanguage,
     InRange,
     IsInstance,
     IsJSON,
@@ -25,12 +26,16 @@ from calipers.evaluators import (
     MatchesJSONSchema,
     MatchesRegex,
     MaxDuration,
+    MinSentiment,
+    NoPersonalData,
+    NoProfanity,
     NotContains,
     ParsesAsSQL,
     RunsPython,
     SimilarText,
     Skipped,
     SpanCount,
+    TextSentiment,
     TextSimilarity,
 )
 
@@ -140,6 +145,12 @@ EVALUATORS = [
     ParsesAsSQL(),
     IsReadOnlySQL("sqlite"),
     RunsPython(seconds=0.5),
+    NoPersonalData(),
+    NoPersonalData(["date", "ip_address", "zip_code"]),
+    InLanguage("en"),
+    NoProfanity(),
+    MinSentiment(),
+    TextSentiment(),
 ]
 
 
