@@ -187,6 +187,7 @@ def test_only_documents_are_policies(tmp_path):
             "cases like these",
         ),
         (lambda: HumanAgreement(kappa=0.5, labels="a", run="b"), "not both"),
+        (lambda: HumanAgreement(kappa=0.5, labels="a", question="b"), "which people answered in the store"),
         (lambda: HumanAgreement(labels="a"), "how well"),
     ],
 )
@@ -242,7 +243,7 @@ WHOLE = {
             "bounds": [0, 5],
             "agreement": {"labels": "labels.csv", "human": "people", "kappa": 0.6, "share": 0.8},
         },
-        "b": {"agreement": {"run": "labelled", "kappa": 0.6, "corrects": False}},
+        "b": {"agreement": {"run": "labelled", "question": "fine?", "kappa": 0.6, "corrects": False}},
     },
     "tags": {"hard": {"at_least": 0.5, "margin": 0.1}},
     "duration": {"max_growth": 0.2, "at_most": 3},

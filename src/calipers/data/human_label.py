@@ -9,8 +9,6 @@ stays, and counts for nothing.
 """
 
 import math
-import unicodedata
-from hashlib import blake2b
 from typing import Any, TypeAlias
 
 import msgspec
@@ -19,6 +17,7 @@ from calipers.errors import InvalidOptionError
 
 from .argument_checks import check_share, check_text, check_whole_number
 from .jsonable import plain
+from .pydantic_field import ModelField
 
 Rating: TypeAlias = str | int | float | bool
 """What a person says: yes or no, a number, or a word."""
@@ -30,7 +29,7 @@ _NOT_IN_NAMES = {"Cc", "Cs", "Zl", "Zp"}
 """Control characters, half surrogates and line separators."""
 
 
-class HumanLabel(msgspec.Struct, frozen=True, kw_only=True):
+class HumanLabel(ModelField, msgspec.Struct, frozen=True, kw_only=True):
     """What one person said of one attempt.
 
     Raises:
@@ -83,8 +82,10 @@ def check_name(name: str, value: str) -> str:
     Raises:
         InvalidOptionError: it is empty, too long, or has control characters.
     """
+    from unicodedata import category
+
     check_text(name, value)
-    if len(value) > LONGEST_NAME or any(unicodedata.category(sign) in _NOT_IN_NAMES for sign in value):
+    if len(value) > LONGEST_NAME or any(category(sign) in _NOT_IN_NAMES for sign in value):
         raise InvalidOptionError(
             f"{name} must be one line of at most {LONGEST_NAME} characters, without control characters, got {value!r:.200}"
         )
@@ -100,5 +101,7 @@ def is_rating(value: object) -> bool:
 
 def output_digest(output: Any) -> str:
     """What an output is known by, so that a label of another output is not taken for one of this."""
+    from hashlib import blake2b
+
     text = msgspec.json.encode(plain(output), order="sorted")
     return blake2b(text, digest_size=12).hexdigest()

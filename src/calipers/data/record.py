@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeVar, cast
 import msgspec
 
 from calipers.data.context import InputsT, MetadataT, OutputT
+from calipers.data.human_label import HumanLabel
 from calipers.data.jsonable import safe_repr
 from calipers.data.pydantic_field import ModelField
 from calipers.data.redaction import SHORTEST_KEY, masked, masked_fields
@@ -86,6 +87,9 @@ class ReportCase(ModelField, msgspec.Struct, Generic[InputsT, OutputT, MetadataT
     """A clean-up hook that failed; the judgements stand."""
     trace: Trace | None = None
     """What the agent did, where the task returned or recorded a trace."""
+    human_labels: tuple[HumanLabel, ...] = ()
+    """What people said of the attempt, where it is read from a store that has their labels. They are no results, and change nothing
+    that is counted."""
 
     @property
     def assertions(self) -> dict[str, EvaluationResult[bool]]:
@@ -170,6 +174,8 @@ class ReportCaseFailure(
     teardown_failure: Failure | None = None
     trace: Trace | None = None
     """What the agent did before it failed, where the task recorded a trace."""
+    human_labels: tuple[HumanLabel, ...] = ()
+    """What people said of the attempt, as in a `ReportCase`."""
 
     @property
     def passed(self) -> bool:

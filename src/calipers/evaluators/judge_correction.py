@@ -22,7 +22,8 @@ class JudgeCorrectionEvaluator(ReportEvaluator):
     """Corrects the mean of a judge by people's labels.
 
     `JudgeCorrectionEvaluator("helpful", labels="labels.csv")` reads them from a file, which names cases of the run, or has what the
-    judge said of other cases; `JudgeCorrectionEvaluator("helpful", human="people")` from a column of the report.
+    judge said of other cases; `JudgeCorrectionEvaluator("helpful", question="Is it helpful?")` takes what people answered in the store, and
+    `JudgeCorrectionEvaluator("helpful", human="people")` a column of the report.
     """
 
     judge: str
@@ -31,6 +32,8 @@ class JudgeCorrectionEvaluator(ReportEvaluator):
     """A file of labels, CSV or JSON Lines; `None`: people have a column in the report."""
     human: str = "human"
     """The column, of the file or of the report, that holds what people said."""
+    question: str | None = None
+    """The question that people answered with `calipers label`; then there is neither a file nor a column."""
 
     def evaluate(self, ctx: ReportEvaluatorContext) -> JudgeCorrection:
         """The judge's mean, and the corrected one.
@@ -45,15 +48,16 @@ class JudgeCorrectionEvaluator(ReportEvaluator):
         summary = next(each for each in ctx.report.summaries().values() if (each.name, each.kind) == key)
         assert summary.estimate is not None
         source = None if self.labels is None else fspath(self.labels)
-        labelled = read_labels(
-            HumanAgreement(labels=source, human=self.human, corrects=True), key[0], run, None
-        )
+        wanted = HumanAgreement(labels=source, human=self.human, question=self.question, corrects=True)
+        labelled = read_labels(wanted, key[0], run, None)
         is_rate = key[1] == "assertion"
         share, kappa = agreement_of(labelled) if is_rate else (None, None)
         found = corrected(labelled, run, key)
         value = interval = method = None
         if isinstance(found, NotValid):
-            no_column = self.labels is None and not any(name == self.human for name, _ in run.by_key)
+            no_column = self.labels is self.question is None and not any(
+                name == self.human for name, _ in run.by_key
+            )
             why = f"the report has no column {self.human!r} of what people said" if no_column else found.said
             note = f"not corrected: {why}; {found.advice}"
         else:

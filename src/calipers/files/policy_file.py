@@ -80,7 +80,7 @@ def policy_schema() -> dict[str, Any]:
         "then": {"properties": {"evaluators": {"additionalProperties": {"not": corrected}}}},
     }
     parts["HumanAgreement"] |= {
-        "not": {"required": ["labels", "run"]},
+        "not": {"anyOf": [{"required": ["labels", "run"]}, {"required": ["labels", "question"]}]},
         "anyOf": [{"required": ["kappa"]}, {"required": ["share"]}, corrects],
     }
     rules = parts["Policy"]["properties"]

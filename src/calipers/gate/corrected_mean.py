@@ -8,7 +8,7 @@ Two estimates, by where the labels come from (`calipers.stats.judge`):
 - *Other cases*, with what the judge said of them: Rogan and Gladen's. The judge has to err on those cases as it does on these, and
   what it said must not be why they were labelled. Labels of which the judge passed none, or all, are refused.
 
-The case is the unit: attempts, and labels of several attempts at a case, are averaged. Cases in clusters are refused, since neither
+The case is the unit: attempts, labels of several people, and labels of several attempts at a case, are averaged. Cases in clusters are refused, since neither
 estimate knows of clusters.
 """
 
@@ -18,6 +18,7 @@ from math import ceil, comb, fsum, isfinite
 from typing import Literal, NamedTuple, TypeAlias
 
 from calipers.comparison.columns import ColumnKey, Columns
+from calipers.data.human_label import Rating
 from calipers.errors import InvalidOptionError
 from calipers.stats import Interval, prediction_powered, rogan_gladen
 from calipers.stats.distributions import normal_quantile
@@ -26,7 +27,7 @@ from calipers.stats.number_text import plural
 from .claims import Claim
 from .facts import undecided
 from .human_agreement import Ratings
-from .human_labels import Labelled, Rating, ReadRun, read_labels, yes_or_no
+from .human_labels import Labelled, ReadRun, read_labels, yes_or_no
 from .measure import Level
 from .policy import HumanAgreement, Rules
 from .verdict import Finding, Unit, limit_words, quantity
@@ -159,7 +160,7 @@ def corrected(labelled: Labelled, run: Columns, key: ColumnKey, *, lost: float =
         )
     else:
         people = {
-            name: [_number(each, kind) for each in labels]
+            name: [fsum(_number(each, kind) for each in said) / len(said) for said in labels]
             for name, labels in labelled.by_case.items()
             if name in means
         }

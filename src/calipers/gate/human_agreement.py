@@ -115,10 +115,10 @@ def agreement_parts(
         yield f"{name}: {labelled.left_out}"
     if wanted.kappa is not None:
         ratings = Ratings(judge=judge, human=human, by="kappa")
-        yield _agreed(name, ratings, wanted.kappa, stale, ratings.why_open(wanted.human))
+        yield _agreed(name, ratings, wanted.kappa, stale, ratings.why_open(wanted.question or wanted.human))
     if wanted.share is not None:
         ratings = Ratings(judge=judge, human=human, by="share")
-        yield _agreed(name, ratings, wanted.share, stale, ratings.why_open(wanted.human))
+        yield _agreed(name, ratings, wanted.share, stale, ratings.why_open(wanted.question or wanted.human))
 
 
 class Agreements:

@@ -1,7 +1,12 @@
 """What people said of cases, beside what a judge said of the same.
 
-It comes from a file of labels, from another run in which both have a column, or from the run that is looked at, where people have a
-column or a file that names its cases.
+It comes from a file of labels, from the store, where people answered a question (`calipers.data.human_label`), or from a column. The last two
+are of the run that is looked at, or of another one.
+
+Several people may have answered the question about one attempt. What they say is averaged where a mean is corrected: then the
+estimate is of the same thing, what one of them would say, however many people labelled each attempt. For the agreement with a judge, the
+label that was given first counts, and later ones do not: a majority would agree better the more people vote, and to leave out attempts
+on which they are split would leave out the hard ones. A label of an output that the attempt no longer has does not count, and is reported.
 
 A file of labels is JSON Lines, or CSV with a header, whose columns are separated by commas or semicolons and may be written in
 capitals. A line has either what the judge said of the same case (`judge`), which makes it a pair from anywhere, or the name of a
@@ -24,9 +29,10 @@ from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
-from calipers.comparison.case_pairs import RunCase, attempt_number, cases_of, pair_cases
+from calipers.comparison.case_pairs import Record, RunCase, attempt_number, cases_of, pair_cases
 from calipers.comparison.columns import Columns
 from calipers.comparison.evaluator_changes import ComparedEvaluators
+from calipers.data.human_label import HumanLabel, Rating, output_digest
 from calipers.data.jsonable import plain
 from calipers.data.record import ReportCase
 from calipers.errors import DatasetFileError, InvalidOptionError
@@ -39,9 +45,8 @@ JUDGE = "judge"
 """The column of the judge."""
 CASE = "case"
 """The column with the name of a case."""
-Rating: TypeAlias = str | int | float | bool
-_ByCase: TypeAlias = dict[str, dict[int, Rating]]
-"""By the name of a case and the number of an attempt at it, what people said."""
+_ByCase: TypeAlias = dict[str, dict[int, list[Rating]]]
+"""By the name of a case and the number of an attempt at it, what people said, the first one first."""
 ReadRun = Callable[[str], Report]
 """Finds the run that a policy names."""
 _WORDS = (
@@ -86,16 +91,25 @@ class Labelled(NamedTuple):
 
     judge: list[str]
     human: list[str]
-    by_case: dict[str, list[Rating]] | None
-    """By the name of a case of the run that is looked at, what people said of its attempts; `None` if the labels are of other cases."""
+    by_case: dict[str, list[list[Rating]]] | None
+    """By the name of a case of the run that is looked at, what people said of each of its attempts; `None` if the labels are of other
+    cases."""
     stale: str | None
     """Why the labels do not count for this run: they are of another judge. `None` if they do."""
     blank: int = 0
     """Lines of the file without a label."""
+    outdated: int = 0
+    """Labels in the store of outputs that their attempts no longer have."""
 
     @property
     def left_out(self) -> str | None:
-        """That lines have no label, in words; `None` if all have one."""
+        """Which lines and labels do not count, in words; `None` if all do."""
+        if self.outdated:
+            one = self.outdated == 1
+            return (
+                f"{plural(self.outdated, 'label')} {'is' if one else 'are'} of an output that the run no longer has, and "
+                f"{'does' if one else 'do'} not count"
+            )
         if not self.blank:
             return None
         return f"{plural(self.blank, 'line')} of the labels {'has' if self.blank == 1 else 'have'} no label and count as unlabelled"
@@ -132,13 +146,48 @@ def read_labels(wanted: HumanAgreement, judge: str, run: Columns, read_run: Read
         by_case = _by_case(lines, run)
         return _labelled(_pairs(run, judge, by_case), by_case, blank=blank)
     if wanted.run is None:
-        by_case = _by_column(run, wanted.human)
-        return _labelled(_pairs(run, judge, by_case), by_case)
+        by_case, outdated = _people(run, wanted)
+        return _labelled(_pairs(run, judge, by_case), by_case, outdated=outdated)
     if read_run is None:
         raise InvalidOptionError(f"agreement with the run {wanted.run!r}: pass read_run=, which finds it")
     labelled = Columns(cases_of(read_run(wanted.run)))
-    rated = _pairs(labelled, judge, _by_column(labelled, wanted.human))
-    return _labelled(rated, stale=_how_it_differs(labelled, run, judge))
+    by_case, outdated = _people(labelled, wanted)
+    rated = _pairs(labelled, judge, by_case)
+    return _labelled(rated, stale=_how_it_differs(labelled, run, judge), outdated=outdated)
+
+
+def answers(record: Record, question: str) -> tuple[list[HumanLabel], int]:
+    """What people answered about an attempt, the first one first; and how many labels are of an output that it no longer has."""
+    said = [label for label in record.human_labels if label.question == question]
+    if not said:
+        return [], 0
+    output = output_of(record)
+    now = [label for label in said if label.about in {"", output}]
+    return sorted(now, key=lambda label: label.at), len(said) - len(now)
+
+
+def output_of(record: Record) -> str:
+    """What the output of an attempt is known by in labels; of a task that failed, its error stands for it."""
+    return output_digest(record.output if isinstance(record, ReportCase) else {"error": record.error_type})
+
+
+def _people(run: Columns, wanted: HumanAgreement) -> tuple[_ByCase, int]:
+    """What people said of the cases of a run, and how many labels no longer count."""
+    if wanted.question is None:
+        return _by_column(run, wanted.human), 0
+    found: _ByCase = {}
+    outdated, asked = 0, set[str]()
+    for case in run.cases:
+        for record in case.attempts:
+            asked.update(label.question for label in record.human_labels)
+            said, gone = answers(record, wanted.question)
+            outdated += gone
+            if said:
+                found.setdefault(case.name, {})[attempt_number(record)[0]] = [label.value for label in said]
+    if asked and wanted.question not in asked:
+        there = ", ".join(map(repr, sorted(asked)))
+        raise InvalidOptionError(f"no one was asked {wanted.question!r} about this run; there are {there}")
+    return found, outdated
 
 
 def yes_or_no(label: Rating) -> bool:
@@ -156,6 +205,7 @@ def _labelled(
     by_case: _ByCase | None = None,
     stale: str | None = None,
     blank: int = 0,
+    outdated: int = 0,
 ) -> Labelled:
     rated = list(pairs)
     judge, human = ([_category(pair[side]) for pair in rated] for side in (0, 1))
@@ -167,7 +217,7 @@ def _labelled(
         human = [yes if each in _YES else no if each in _NO else each for each in human]
         judge = [yes if each in _YES else no for each in judge]
     of_cases = None if by_case is None else {name: list(labels.values()) for name, labels in by_case.items()}
-    return Labelled(judge, human, of_cases, stale, blank)
+    return Labelled(judge, human, of_cases, stale, blank, outdated)
 
 
 def _said_by(case: RunCase, column: str) -> dict[int, Rating]:
@@ -184,7 +234,7 @@ def _said_by(case: RunCase, column: str) -> dict[int, Rating]:
 def _by_column(run: Columns, human: str) -> _ByCase:
     """What people said of the cases of a run, by a column of it."""
     found = {case.name: _said_by(case, human) for case in run.cases}
-    return {name: said for name, said in found.items() if said}
+    return {name: {number: [value] for number, value in said.items()} for name, said in found.items() if said}
 
 
 def _by_case(lines: Sequence[Label], run: Columns) -> _ByCase:
@@ -207,7 +257,7 @@ def _by_case(lines: Sequence[Label], run: Columns) -> _ByCase:
         of_case = found.setdefault(line.case, {})
         if line.attempt in of_case:
             raise DatasetFileError(f"{line.place}: case {line.case!r} is labelled twice: keep one label")
-        of_case[line.attempt] = line.human
+        of_case[line.attempt] = [line.human]
     return found
 
 
@@ -217,7 +267,7 @@ def _pairs(run: Columns, judge: str, by_case: _ByCase) -> Iterator[tuple[Rating,
         said, labels = _said_by(case, judge), by_case.get(case.name, {})
         first = min(said.keys() & labels.keys(), default=None)
         if first is not None:
-            yield said[first], labels[first]
+            yield said[first], labels[first][0]
 
 
 def _text(value: object) -> str:

@@ -52,14 +52,17 @@ class _Checked(msgspec.Struct, frozen=True, kw_only=True):
 class HumanAgreement(_Checked, frozen=True, kw_only=True):
     """What people's labels say of a judge: how well it has to agree with them, and what its rate is once they correct it.
 
-    The labels are in a file, in another run, or, if neither is named, in a column of the run that is gated.
+    The labels are in a file; in the store, as answers to a question; or in a column. Labels in the store, and a column, are of the run
+    that is gated, unless another run is named.
     """
 
     labels: str | None = None
     """A file, JSON Lines or CSV: each line has what people (`human`) said of one case, and either what the judge said (`judge`), or
     the name of a `case` of the run that is gated, and the `attempt` where it is repeated."""
     run: str | None = None
-    """Another run, by its id or as a report file, in which both the judge and people have a column."""
+    """Another run, by its id or as a report file, in which the judge has a column, and people have one or have answered the question."""
+    question: str | None = None
+    """The question that people answered with `calipers label`."""
     human: str = "human"
     """The column that holds what people said."""
     kappa: Annotated[float, msgspec.Meta(gt=-1, lt=1)] | None = None
@@ -74,6 +77,10 @@ class HumanAgreement(_Checked, frozen=True, kw_only=True):
         super().__post_init__()
         if self.labels is not None and self.run is not None:
             raise InvalidOptionError("an agreement has either labels, a file, or run; not both")
+        if self.labels is not None and self.question is not None:
+            raise InvalidOptionError(
+                "an agreement has either labels, a file, or question, which people answered in the store; not both"
+            )
         if self.kappa is None and self.share is None and not self.corrects:
             raise InvalidOptionError(
                 "an agreement needs kappa or share, how well is well enough, or corrects: true"

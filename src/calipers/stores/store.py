@@ -349,8 +349,14 @@ class Store(ABC):
             names = Names(info.columns, shared=counted.shared_keys)
             report.totals, unjudged = counted.totals, counted.unjudged
             found = self.judged_at(info.id, counted.not_passed) if keep == "failed" else iter(())
+        people: dict[int, list[HumanLabel]] = {}
+        for label in self.labels(run=info.id) if keep != "none" else ():
+            people.setdefault(label.position, []).append(label)
         for attempt, cells in found:
-            put_in(report, unpack(attempt, cells, info.evaluators, scored=scored, names=names))
+            record = unpack(attempt, cells, info.evaluators, scored=scored, names=names)
+            if attempt.position in people:
+                record.human_labels = tuple(people[attempt.position])
+            put_in(report, record)
         if names.changes:
             name_results(report.cases, names)
         if keep == "all":

@@ -78,7 +78,7 @@ def gate(
             verdict = judge(None)
         else:
             with open_kept(store) as kept:
-                verdict = counted(kept, question, info.id, _evidence(info, rules), judge)
+                verdict = counted(kept, question, info.id, _evidence(info, found[0].report, rules), judge)
     except LimitError as error:
         raise CommandError(f"{near_path(policy)}: {error}") from error
     verdict = msgspec.structs.replace(
@@ -140,10 +140,16 @@ def counted(kept: Store, question: str, run: str, attempts: int, judge: Callable
             return verdict
 
 
-def _evidence(run: RunInfo, policy: Policy) -> int:
-    """The size of a look: the attempts of the run and the lines of its labels. Judging with more is another look."""
-    files = {rules.agreement.labels for rules in policy.evaluators.values() if rules.agreement is not None}
-    return run.attempts + sum(len(Path(each).read_bytes().splitlines()) for each in files if each is not None)
+def _evidence(run: RunInfo, report: Report, policy: Policy) -> int:
+    """The size of a look: the attempts of the run and its labels, in files and in the store. Judging with more is another look."""
+    wanted = [rules.agreement for rules in policy.evaluators.values() if rules.agreement is not None]
+    files, questions = {each.labels for each in wanted}, {each.question for each in wanted}
+    lines = sum(len(Path(each).read_bytes().splitlines()) for each in files if each is not None)
+    said = (
+        label for part in (report.cases, report.failures) for record in part for label in record.human_labels
+    )
+    labels = sum(label.question in questions for label in said)
+    return run.attempts + lines + labels
 
 
 def _longest(runs: Sequence[NamedReport], store: str | None) -> float | None:

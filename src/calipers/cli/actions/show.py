@@ -43,6 +43,9 @@ from calipers.views.formats import Target, parse_target, write_report
 from calipers.views.outcome import Record
 from calipers.views.text import visible
 
+_QUESTION = "question:"
+"""What a question may begin with on the command line, to be told from a file and a column."""
+
 
 class _Kept(NamedTuple):
     """A run in an open store."""
@@ -72,7 +75,8 @@ def show(
         raise InvalidOptionError(
             "--case shows one case, and --labels correct the result of all: give one of them"
         )
-    corrections = [_correction(each) for each in labels]
+    for each in labels:
+        _check_labels(each)
     if plugin and not to:
         raise InvalidOptionError("--plugin is for --to, which may name the view of a plugin: give both")
     with (
@@ -90,8 +94,9 @@ def show(
         found = read_file(report, "shown") if kept is None else report_of(*kept, whole=whole)
         if slice_by:
             found = found.sliced_by(*slice_by)
-        for each in corrections:
-            found.analyses.append(each.evaluate(ReportEvaluatorContext(name=found.name, report=found)))
+        for each in labels:
+            correction = _correction(each, found)
+            found.analyses.append(correction.evaluate(ReportEvaluatorContext(name=found.name, report=found)))
         for target in targets:
             write_report(found, f"{target.format}:{target.path}", views=views)
             if target.path != "-":
@@ -105,16 +110,31 @@ def show(
     return PASSED
 
 
-def _correction(given: str) -> JudgeCorrectionEvaluator:
-    """What `JUDGE=FILE`, or `JUDGE=COLUMN`, asks for."""
+def _check_labels(given: str) -> None:
+    """Refuse what is not written `JUDGE=SOURCE`, and a file that is not there."""
     judge, _, source = given.partition("=")
     if not judge or not source:
-        raise InvalidOptionError(f"--labels is written JUDGE=FILE, such as helpful=labels.csv, got {given!r}")
-    if Path(source).suffix.lower() not in {".csv", ".jsonl", ".json"}:
-        return JudgeCorrectionEvaluator(judge, human=source)
-    if not Path(source).is_file():
+        raise InvalidOptionError(
+            f"--labels is written JUDGE=FILE or JUDGE=QUESTION, such as helpful=labels.csv, got {given!r}"
+        )
+    if _is_label_file(source) and not Path(source).is_file():
         raise no_file(source)
-    return JudgeCorrectionEvaluator(judge, labels=source)
+
+
+def _is_label_file(source: str) -> bool:
+    return not source.startswith(_QUESTION) and Path(source).suffix.lower() in {".csv", ".jsonl", ".json"}
+
+
+def _correction(given: str, report: Report) -> JudgeCorrectionEvaluator:
+    """What `JUDGE=FILE`, `JUDGE=QUESTION` or `JUDGE=COLUMN` asks for."""
+    judge, _, source = given.partition("=")
+    if _is_label_file(source):
+        return JudgeCorrectionEvaluator(judge, labels=source)
+    records: list[Record] = [*report.cases, *report.failures]
+    asked = {label.question for record in records for label in record.human_labels}
+    if source in asked or source.startswith(_QUESTION):
+        return JudgeCorrectionEvaluator(judge, question=source.removeprefix(_QUESTION))
+    return JudgeCorrectionEvaluator(judge, human=source)
 
 
 @contextmanager

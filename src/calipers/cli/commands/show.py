@@ -19,6 +19,8 @@ calipers show report.json
 calipers show report.jsonl --to html:report.html
 # what people would say of all cases, by their labels of some
 calipers show latest --labels helpful=labels.csv
+# the same, by what they answered to a question of `calipers label`
+calipers show latest --labels 'helpful=Is it helpful?'
 # as the view of a plugin draws it
 calipers show report.json --to tally:-
 """
@@ -48,10 +50,10 @@ calipers show report.json --to tally:-
 @slice_option
 @click.option(
     "--labels",
-    metavar="JUDGE=FILE",
+    metavar="JUDGE=LABELS",
     multiple=True,
-    help="Correct the result of a judge by people's labels of some cases: a CSV or JSON Lines file, or the name of a column. "
-    "Repeatable.",
+    help="Correct the result of a judge by people's labels of some cases: a CSV or JSON Lines file, a question that they answered "
+    "with `calipers label` (question:NAME if a column has the name, too), or the name of a column. Repeatable.",
 )
 def command(**options: Any) -> int:
     """Show a RUN that is kept, or a report that was saved to a FILE as JSON or JSON Lines; or convert it.
