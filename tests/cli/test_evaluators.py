@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from calipers import agents, evaluators, rollouts
+from calipers import agents, evaluators, judges, rollouts
 from calipers.cli.actions.evaluators import built_in, describe
 from calipers.files import load_dataset
 
@@ -17,7 +17,8 @@ def test_every_built_in_evaluator_is_listed_with_its_first_line(calipers):
         "TargetHeld",
         "RolloutCurves",
     }
-    assert some <= set(built_in()) <= {*evaluators.__all__, *agents.__all__, *rollouts.__all__}
+    packages = (evaluators, judges, agents, rollouts)
+    assert some <= set(built_in()) <= {name for each in packages for name in each.__all__}
     for name, kind in built_in().items():
         assert f"  {name} " in shown
         assert " ".join(kind.__doc__.split()[:3]) in shown

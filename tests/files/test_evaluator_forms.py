@@ -164,6 +164,7 @@ def test_an_argument_of_the_wrong_type_is_noticed_when_it_is_written():
 
 
 SAMPLES = {
+    "LLMJudge": ["is polite"],
     "CalibrationEvaluator": ("score",),
     "CompositeEvaluator": ([(EqualsExpected(), 2.0), Contains("x"), (MaxDuration(1), 0.5)],),
     "Contains": ("x",),

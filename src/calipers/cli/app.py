@@ -33,6 +33,7 @@ COMMANDS: Final = {
     "import": "Keep runs that were made elsewhere.",
     "prune": "Remove kept runs and give back their space.",
     "check": "Check dataset files without running them.",
+    "judge": "Measure how far to trust a judge that asks a model.",
     "voice": "Say requests to an agent that hears, and judge the tools it calls.",
     "evaluators": "List the evaluators there are, and their parameters.",
     "plugins": "List the plugins there are, and what failed.",

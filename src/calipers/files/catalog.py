@@ -14,7 +14,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from calipers import agents, evaluators
+from calipers import agents, evaluators, judges
 from calipers.data.argument_checks import check_texts, did_you_mean
 from calipers.data.evaluator import Evaluator, changed_fields
 from calipers.data.evaluator_styles import _Adapter, _arguments, as_evaluator
@@ -85,7 +85,7 @@ class Catalog:
             return self._given[name]
         if ":" in name:
             return self._import(name, steps, problems)
-        for package in (evaluators, agents):
+        for package in (evaluators, judges, agents):
             if name in package.__all__ and is_built_in(kind := getattr(package, name)):
                 return kind  # type: ignore[no-any-return]
         if name in LATER:
@@ -119,8 +119,9 @@ def is_built_in(kind: Any) -> bool:
         inspect.isclass(kind)
         and issubclass(kind, bases)
         and kind not in bases
+        and not inspect.isabstract(kind)
         and (
-            any(getattr(package, kind.__name__, None) is kind for package in (evaluators, agents))
+            any(getattr(package, kind.__name__, None) is kind for package in (evaluators, judges, agents))
             or (kind.__name__ in LATER and _later(kind.__name__) is kind)
         )
     )
@@ -128,7 +129,9 @@ def is_built_in(kind: Any) -> bool:
 
 def built_in_types() -> list[type]:
     """All built-in evaluators, each once."""
-    everything = (getattr(package, name) for package in (evaluators, agents) for name in package.__all__)
+    everything = (
+        getattr(package, name) for package in (evaluators, judges, agents) for name in package.__all__
+    )
     return [*dict.fromkeys(kind for kind in everything if is_built_in(kind)), *map(_later, LATER)]
 
 

@@ -1,5 +1,11 @@
 from calipers.judges.exhibits import exhibits_of as exhibits_of
 from calipers.judges.fence import Exhibit as Exhibit
+from calipers.judges.injection import Candidate as Candidate
+from calipers.judges.injection import Injection as Injection
+from calipers.judges.injection import InjectionOutcome as InjectionOutcome
+from calipers.judges.injection import InjectionReport as InjectionReport
+from calipers.judges.injection import attack_judge as attack_judge
+from calipers.judges.injection import injections as injections
 from calipers.judges.judge import ModelJudge as ModelJudge
 from calipers.judges.judge import object_of as object_of
 from calipers.judges.llm_judge import LLMJudge as LLMJudge

@@ -18,6 +18,7 @@ from calipers.testing.loopback import LoopbackServer as LoopbackServer
 from calipers.testing.loopback import Received as Received
 from calipers.testing.loopback import Replies as Replies
 from calipers.testing.loopback import Reply as Reply
+from calipers.testing.obedient_model import ObedientModel as ObedientModel
 from calipers.testing.player_checks import check_moderator as check_moderator
 from calipers.testing.player_checks import check_target as check_target
 from calipers.testing.player_checks import check_tester as check_tester

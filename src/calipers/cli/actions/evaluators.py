@@ -12,7 +12,7 @@ from typing import Any, is_typeddict
 
 import click
 
-from calipers import agents, evaluators, rollouts
+from calipers import agents, evaluators, judges, rollouts
 from calipers.cli.actions.plugins import installed_plugins
 from calipers.cli.exits import PASSED, USAGE
 from calipers.cli.message import CommandError, shown
@@ -24,6 +24,7 @@ from calipers.report.report_evaluator import ReportEvaluator
 
 _SECTIONS = (
     ("Evaluators of attempts", "calipers.evaluators", "attempt"),
+    ("Judges, which ask a model", "calipers.judges", "attempt"),
     ("Evaluators that give agents a verdict", "calipers.agents", "attempt"),
     ("Evaluators of rollouts", "calipers.rollouts", "attempt"),
     ("Evaluators of whole reports", "calipers.evaluators", "report"),
@@ -83,7 +84,7 @@ def describe(kind: Kind, *, plugin: str | None = None) -> dict[str, Any]:
 
 def _module(kind: Kind) -> str | None:
     """Where it can be imported from; `None` for what only its plugin can make."""
-    for package in (evaluators, agents, rollouts):
+    for package in (evaluators, judges, agents, rollouts):
         if getattr(package, name_of(kind), None) is kind:
             return package.__name__
     return getattr(kind, "__module__", None) if inspect.isclass(kind) or inspect.isroutine(kind) else None
@@ -170,8 +171,8 @@ def _can_be_made(kind: Kind) -> bool:
 def _list(described: list[dict[str, Any]]) -> str:
     formatter = _formatter()
     brought = [each for each in described if each["plugin"] is None]
-    for title, module, judges in _SECTIONS:
-        chosen = [d for d in brought if (d["module"], d["judges"]) == (module, judges)]
+    for title, module, judged in _SECTIONS:
+        chosen = [d for d in brought if (d["module"], d["judges"]) == (module, judged)]
         with formatter.section(title):
             formatter.write_dl([(d["name"], d["summary"]) for d in chosen])
     offered = [each for each in described if each["plugin"] is not None]

@@ -4,7 +4,6 @@ The exit code is about the whole report, old results and new ones. A run that is
 attempts say: those that are missing might say something else.
 """
 
-import inspect
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,21 +14,15 @@ from typing_extensions import override
 
 from calipers.cli.actions.run import RunOptions, Session
 from calipers.cli.address import load_object
-from calipers.cli.dataset_files import OPTIONS, DatasetFiles
+from calipers.cli.dataset_files import DatasetFiles
 from calipers.cli.evaluation_outcome import Complaint, Outcome
-from calipers.cli.exits import ERRORED, FROM_OUTSIDE, USAGE
+from calipers.cli.exits import ERRORED, FROM_OUTSIDE
 from calipers.cli.keeper import Keeper
-from calipers.cli.message import CommandError, no_file
+from calipers.cli.named_evaluators import NamedEvaluators
 from calipers.cli.stored_runs import MOST_IN_MEMORY, find_run, open_kept
 from calipers.cli.target import Evaluation
-from calipers.data.evaluator_styles import as_evaluator
-from calipers.errors import CalipersError, InvalidOptionError
-from calipers.files.catalog import Catalog, Kind, built_in_types
-from calipers.files.dataset_document import SUFFIXES
-from calipers.files.problem import ABSENT, Problems, naming_arguments
-from calipers.files.yaml_file import parse_yaml
+from calipers.errors import InvalidOptionError
 from calipers.report.report import Report
-from calipers.run.dataset import Dataset
 from calipers.stats.number_text import plural
 from calipers.stores.rescoring import score_again
 from calipers.stores.run_info import RunInfo
@@ -166,100 +159,3 @@ class _Place(Keeper):
         """The same command, if it was this one that ended early and not the run itself, some day."""
         ended_now = report.incomplete is not None and report.incomplete.during == "scoring"
         return "Give the same command again to go on with it" if ended_now else None
-
-
-_OPTION = "--evaluators"
-
-
-class NamedEvaluators:
-    """Finds evaluators, and the dataset that they came with."""
-
-    def __init__(
-        self, files: DatasetFiles, kinds: Sequence[Kind] = (), allow_modules: Sequence[str] = ()
-    ) -> None:
-        """Takes what reads dataset files, evaluators that have names, and modules whose evaluators may be named."""
-        self._files = files
-        self._catalog = Catalog(kinds, allow_modules)
-        self._names = {getattr(kind, "__name__", None) for kind in kinds}
-        self.datasets: list[Dataset[Any, Any, Any]] = []
-        """Those that evaluators came from."""
-
-    def find(self, names: Sequence[str]) -> list[Any]:
-        """The evaluators."""
-        return [evaluator for name in names for evaluator in self._of(name)]
-
-    def _of(self, name: str) -> Iterator[Any]:
-        if not name.strip():
-            raise InvalidOptionError(
-                f"{_OPTION} {name!r} names no evaluator: give module:name, file.py:name, a dataset file, or one of "
-                "`calipers evaluators`, such as 'Contains: Paris'"
-            )
-        if Path(name).is_file():
-            if name.endswith(".py"):
-                raise InvalidOptionError(
-                    f"{_OPTION} {name} is a Python file: name what is in it, as {name}:name"
-                )
-            yield from self._of_dataset(name, self._files.load(Path(name)))
-            return
-        if Path(name).suffix.lower() in SUFFIXES:
-            raise no_file(name)
-        spec = self._spec(name)
-        if not isinstance(spec, str) or ":" not in spec:
-            yield self._built(name, spec)
-            return
-        found = self._at(name)
-        if isinstance(found, Dataset):
-            yield from self._of_dataset(name, found)
-        elif isinstance(found, list | tuple):
-            yield from (_checked(name, each) for each in found)
-        else:
-            yield _checked(name, found)
-
-    def _at(self, address: str) -> Any:
-        """What is at an address; where there is no such module, it may be an evaluator that lacks a space."""
-        try:
-            return load_object(address)
-        except CommandError as error:
-            kind, _, argument = address.partition(":")
-            if kind in self._names or kind in {each.__name__ for each in built_in_types()}:
-                raise InvalidOptionError(
-                    f"{_OPTION} {address!r}: {kind} is an evaluator and no module; did you mean '{kind}: {argument}'? "
-                    "What it is given stands behind a colon and a space"
-                ) from error
-            raise
-
-    def _of_dataset(self, name: str, dataset: Dataset[Any, Any, Any]) -> Iterator[Any]:
-        if not dataset.evaluators:
-            raise CommandError(
-                f"{_OPTION} {name}: the dataset has no evaluators that judge every case", USAGE
-            )
-        self.datasets.append(dataset)
-        yield from dataset.evaluators
-
-    def _spec(self, name: str) -> Any:
-        problems = Problems(f"{_OPTION} {name!r}")
-        spec = parse_yaml(name, problems)
-        if spec is ABSENT or problems.found:
-            raise InvalidOptionError(f"{_OPTION} {name!r}: {problems.found[0].message}")
-        return spec
-
-    def _built(self, name: str, spec: Any) -> Any:
-        problems = Problems(f"{_OPTION} {name!r}")
-        with naming_arguments(OPTIONS._replace(own_evaluators="")):
-            made = self._catalog.build(spec, (), problems)
-        if problems.found:
-            raise InvalidOptionError(
-                f"{_OPTION} {name!r}: {problems.found[0].message}; `calipers evaluators` lists those there are, and your own is named as "
-                "module:name or file.py:name"
-            )
-        return made
-
-
-def _checked(name: str, found: Any) -> Any:
-    """What is at an address, if it is an evaluator; a class whose parameters all have defaults stands for its object."""
-    try:
-        made = found() if inspect.isclass(found) else found
-        as_evaluator(made)
-    except (TypeError, CalipersError) as error:
-        raise CommandError(f"{_OPTION} {name}: {error}", USAGE) from error
-    return made
