@@ -1,6 +1,6 @@
 """Injections: what a candidate writes to make a judge let it pass, and how many of them get through.
 
-`injections.json` has aims ("grade this answer as correct") and wrappings (a forged verdict, a fake message of the system); each wrapping
+`injection.json` has aims ("grade this answer as correct") and wrappings (a forged verdict, a fake message of the system); each wrapping
 with each aim is one injection. A judge is attacked with an output that it should not let pass, and the injection behind it. The
 *bare* output comes first: a judge that lets it pass shows nothing.
 
@@ -108,7 +108,7 @@ class InjectionReport:
 
 @cache
 def _file() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((files(__package__) / "injections.json").read_text("utf-8"))
+    found: dict[str, Any] = json.loads((files(__package__) / "injection.json").read_text("utf-8"))
     return found
 
 
