@@ -50,6 +50,7 @@ class ToolCall:
         "output",
         "success",
         "timestamp",
+        "unknown",
     )
 
     name: str
@@ -70,6 +71,8 @@ class ToolCall:
     """When it began; `None` when it was not recorded."""
     keep_secrets: bool
     """Whether reports and stores tell what looks like a secret in it."""
+    unknown: tuple[str, ...]
+    """What the recording of it does not show, of `arguments`, `output` and `success`: nothing can be claimed about these."""
 
     def __init__(
         self,
@@ -83,6 +86,7 @@ class ToolCall:
         call_id: str | None = None,
         timestamp: datetime | None = None,
         keep_secrets: bool = False,
+        unknown: Iterable[str] = (),
         tool_name: str | None = None,
         tool_input: Mapping[str, Any] | None = None,
         tool_output: Any = None,
@@ -108,6 +112,7 @@ class ToolCall:
         self.call_id = call_id
         self.timestamp = _moment(f"timestamp of tool call {called!r}", timestamp)
         self.keep_secrets = keep_secrets
+        self.unknown = _unknown(called, unknown) if unknown else ()
 
     def without_secrets(self, known: Collection[str] | None = None) -> "ToolCall":
         """The call as reports and stores tell it; the call itself where it holds no secret.
@@ -160,7 +165,7 @@ class ToolCall:
         return {
             slot: getattr(self, slot)
             for slot in ToolCall.__slots__
-            if slot != "keep_secrets" or self.keep_secrets
+            if slot not in {"keep_secrets", "unknown"} or getattr(self, slot)
         }
 
     def __repr__(self) -> str:
@@ -189,10 +194,24 @@ class ToolCall:
                 "latency_ms": {"type": ["number", "null"], "minimum": 0},
                 "call_id": {"type": ["string", "null"]},
                 "timestamp": {"type": ["string", "null"], "format": "date-time"},
+                "unknown": {"type": "array", "items": {"enum": list(UNKNOWN)}},
             },
             "required": ["name"],
             "additionalProperties": False,
         }
+
+
+UNKNOWN: Final = ("arguments", "output", "success")
+"""What a recording may leave out of a call."""
+
+
+def _unknown(name: str, given: Iterable[str]) -> tuple[str, ...]:
+    found = set(given)
+    if strange := sorted(found.difference(UNKNOWN)):
+        raise InvalidTraceError(
+            f"of tool call {name!r}, {strange[0]!r} cannot be unknown: it is {', '.join(UNKNOWN)}"
+        )
+    return tuple(each for each in UNKNOWN if each in found)
 
 
 CallLike: TypeAlias = ToolCall | Mapping[str, Any] | str
@@ -210,6 +229,8 @@ def _fields_of(call: ToolCall) -> dict[str, Any]:
     found |= {name: value for name, value in told.items() if value is not None}
     if call.keep_secrets:
         found["keep_secrets"] = True
+    if call.unknown:
+        found["unknown"] = list(call.unknown)
     if call.success != (call.error is None):
         found["success"] = call.success
     return found

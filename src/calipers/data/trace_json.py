@@ -54,6 +54,7 @@ _TOOL_CALL: Final[dict[str, Any]] = {
     "output": None,
     "error": None,
     "keep_secrets": False,
+    "unknown": [],
     **_CALL,
 }
 _TIMES = frozenset({"timestamp", "created_at"})

@@ -1,19 +1,8 @@
-"""What happened inside an attempt, span by span: recording it with OpenTelemetry, and asking about it."""
+"""What happened inside an attempt, span by span: recording it with OpenTelemetry, asking about it, reading it as a trace.
 
-from .capture import SpanCapture, SpanRecorder, span_recorder
-from .query import SpanQuery, SpanStatus, compile_query
-from .tree import SpanEvent, SpanMatcher, SpanNode, SpanTree, usage_metrics
+Each name is loaded when it is first used, so that importing this package costs next to nothing.
+"""
 
-__all__ = [
-    "SpanCapture",
-    "SpanEvent",
-    "SpanMatcher",
-    "SpanNode",
-    "SpanQuery",
-    "SpanRecorder",
-    "SpanStatus",
-    "SpanTree",
-    "compile_query",
-    "span_recorder",
-    "usage_metrics",
-]
+from calipers.process.lazy_exports import lazy_exports
+
+__getattr__, __dir__, __all__ = lazy_exports(__name__, globals())

@@ -140,6 +140,7 @@ def to_node(span: ReadableSpan) -> SpanNode:
         end_ns=span.end_time or start_ns,
         attributes=_plain(span.attributes or {}),
         status=_STATUS[span.status.status_code],
+        status_message=span.status.description or "",
         events=tuple(
             SpanEvent(event.name, time_ns=event.timestamp, attributes=_plain(event.attributes or {}))
             for event in span.events

@@ -83,6 +83,8 @@ class SpanNode:
     """How it ended; `unset` when it does not say."""
     events: tuple[SpanEvent, ...] = ()
     """What happened in it, in order."""
+    status_message: str = ""
+    """What the span says of how it ended."""
 
     parent: "SpanNode | None" = field(init=False, default=None, repr=False)
     """The span it ran in, set by the tree; `None` for a root."""
@@ -273,6 +275,12 @@ class SpanTree:
                 if name is not noun.name or attributes is not noun.attributes:
                     written.update(name=name, attributes=to_json(attributes))
                     found = True
+            if (
+                node.status_message
+                and (masked_status := masked(node.status_message)) is not node.status_message
+            ):
+                told["status_message"] = masked_status
+                found = True
         return SpanTree.from_dict(data) if found else self
 
     @classmethod
@@ -370,6 +378,7 @@ def _node_to_dict(node: SpanNode) -> dict[str, Any]:
         "start_ns": node.start_ns,
         "end_ns": node.end_ns,
         "status": node.status,
+        **({"status_message": node.status_message} if node.status_message else {}),
         "attributes": to_json(node.attributes),
         "events": [
             {
@@ -393,6 +402,7 @@ def _node_from_dict(data: Mapping[str, Any]) -> SpanNode:
             start_ns=data["start_ns"],
             end_ns=data["end_ns"],
             status=_known_status(data["status"]),
+            status_message=data.get("status_message", ""),
             attributes=from_json(data["attributes"]),
             events=tuple(
                 SpanEvent(

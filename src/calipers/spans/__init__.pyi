@@ -1,0 +1,14 @@
+from calipers.spans.capture import SpanCapture as SpanCapture
+from calipers.spans.capture import SpanRecorder as SpanRecorder
+from calipers.spans.capture import span_recorder as span_recorder
+from calipers.spans.query import SpanQuery as SpanQuery
+from calipers.spans.query import SpanStatus as SpanStatus
+from calipers.spans.query import compile_query as compile_query
+from calipers.spans.recordings import Recording as Recording
+from calipers.spans.recordings import read_recording as read_recording
+from calipers.spans.recordings import read_traces as read_traces
+from calipers.spans.tree import SpanEvent as SpanEvent
+from calipers.spans.tree import SpanMatcher as SpanMatcher
+from calipers.spans.tree import SpanNode as SpanNode
+from calipers.spans.tree import SpanTree as SpanTree
+from calipers.spans.tree import usage_metrics as usage_metrics

@@ -1,0 +1,213 @@
+"""OpenTelemetry's conventions for generative AI: `gen_ai.operation.name` says what a span is.
+
+Messages stand in one of four places: as JSON in `gen_ai.input.messages` and `gen_ai.output.messages`; the same attributes
+on an event; an event for each message (`gen_ai.user.message`, `gen_ai.choice`, …), which log records become, too; or a list
+of such events in an attribute (`events`), as pydantic-ai first had it. Frameworks add names of their own for arguments and results.
+"""
+
+from functools import partial
+from typing import Any, Final
+
+from msgspec import UNSET
+
+from calipers.spans.messages import (
+    Message,
+    Result,
+    arguments_of,
+    decoded,
+    parts_of,
+    read_messages,
+    structured,
+    told,
+    unwrapped,
+)
+from calipers.spans.steps import AgentStep, ModelStep, Step, ToolStep, count, failure_of, nothing, text
+from calipers.spans.tree import SpanNode
+
+MODELS: Final = frozenset({"chat", "generate_content", "text_completion"})
+AGENTS: Final = frozenset({"invoke_agent", "invoke_workflow"})
+CONVENTION: Final = "gen_ai"
+
+_GIVEN: Final = "gen_ai.input.messages"
+_ANSWER: Final = "gen_ai.output.messages"
+_NOT_TOOLS: Final = frozenset({"(merged tools)"})
+_NO_ID: Final = frozenset({"", "<not specified>"})
+_ROLES: Final = {
+    "gen_ai.system.message": "system",
+    "gen_ai.user.message": "user",
+    "gen_ai.assistant.message": "assistant",
+    "gen_ai.tool.message": "tool",
+}
+_CHOICE: Final = "gen_ai.choice"
+_LEFT_OUT: Final = "<elided>"
+"""What Google writes instead of a content; it does not even say whether there was a call."""
+
+
+def read(node: SpanNode) -> Step | None:
+    """What a span of these conventions says."""
+    attributes = node.attributes
+    operation = attributes["gen_ai.operation.name"]
+    conversation = text(attributes, "gen_ai.conversation.id", "session.id")
+    if operation == "execute_tool":
+        return _tool(node, conversation)
+    if operation in MODELS:
+        return ModelStep(
+            node,
+            CONVENTION,
+            model=text(attributes, "gen_ai.response.model", "gen_ai.request.model"),
+            conversation=conversation,
+            input_tokens=count(attributes, "gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens"),
+            output_tokens=count(attributes, "gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens"),
+            cost=_cost(attributes),
+            error=failure_of(node),
+            response_id=text(attributes, "gen_ai.response.id"),
+            given=partial(_messages, node, _GIVEN),
+            answer=partial(_messages, node, _ANSWER),
+        )
+    if operation in AGENTS:
+        return AgentStep(
+            node,
+            name=text(attributes, "gen_ai.agent.name", "gen_ai.workflow.name"),
+            conversation=conversation,
+            output_text=text(attributes, "final_result"),
+            error=failure_of(node),
+            history=partial(_history, attributes)
+            if "pydantic_ai.all_messages" in attributes or "all_messages_events" in attributes
+            else nothing,
+        )
+    return None
+
+
+def _cost(attributes: dict[str, Any]) -> float | None:
+    value = attributes.get("operation.cost")
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+# ---------------------------------------------------------------------- tools
+
+
+def _tool(node: SpanNode, conversation: str | None) -> ToolStep | None:
+    attributes = node.attributes
+    name = text(attributes, "gen_ai.tool.name")
+    if name is None or name in _NOT_TOOLS:
+        return None
+    given: Any = UNSET
+    for key in ("gen_ai.tool.call.arguments", "tool_arguments", "gcp.vertex.agent.tool_call_args"):
+        if key in attributes:
+            given = attributes[key]
+            break
+    output: Any = UNSET
+    for key in ("gen_ai.tool.call.result", "tool_response", "gcp.vertex.agent.tool_response"):
+        if key in attributes:
+            output = attributes[key]
+            break
+    for event in node.events if given is UNSET or output is UNSET else ():
+        if event.name == "gen_ai.tool.message" and given is UNSET:
+            given = event.attributes.get("content", UNSET)
+        elif event.name == _CHOICE and output is UNSET:
+            output = event.attributes.get("message", UNSET)
+    call_id = text(attributes, "gen_ai.tool.call.id")
+    error = failure_of(node)
+    if error is None and attributes.get("gen_ai.tool.status") == "error":
+        error = "failed"
+    if output is not UNSET:
+        output = told(decoded(output))
+        if "gcp.vertex.agent.event_id" in attributes:
+            output = unwrapped(output)
+    return ToolStep(
+        node,
+        CONVENTION,
+        name,
+        conversation,
+        arguments=UNSET if given is UNSET else arguments_of(given),
+        output=output,
+        error=error,
+        call_id=None if call_id in _NO_ID else call_id,
+    )
+
+
+# ---------------------------------------------------------------------- messages
+
+
+def _messages(node: SpanNode, name: str) -> list[Message] | None:
+    """What a model was given, or answered."""
+    attributes = node.attributes
+    if name in attributes:
+        return _google_results(read_messages(attributes[name]), attributes)
+    if "events" in attributes:
+        listed = structured(attributes["events"])
+        return _from_events(
+            [(str(each.get("event.name")), each) for each in listed if isinstance(each, dict)]
+            if isinstance(listed, list)
+            else [],
+            name,
+        )
+    found: list[Message] = []
+    seen = False
+    for event in node.events:
+        if name in event.attributes:
+            found.extend(read_messages(event.attributes[name]))
+            seen = True
+    if seen:
+        return _google_results(found, attributes)
+    return _from_events([(event.name, event.attributes) for event in node.events], name)
+
+
+def _google_results(messages: list[Message], attributes: dict[str, Any]) -> list[Message]:
+    if "gcp.vertex.agent.event_id" in attributes:
+        for _, part in parts_of(messages):
+            if isinstance(part, Result):
+                part.output = unwrapped(part.output)
+    return messages
+
+
+def _from_events(events: list[tuple[str, dict[str, Any]]], name: str) -> list[Message] | None:
+    """The messages of some events; `None` if none of them is a message."""
+    found: list[Message] = []
+    seen = False
+    for kind, body in events:
+        if body.get("content") == _LEFT_OUT:
+            continue
+        if kind == _CHOICE:
+            seen = True
+            if name == _ANSWER:
+                found.extend(read_messages([_choice(body)]))
+        elif (role := _ROLES.get(kind)) is not None:
+            seen = True
+            if name == _GIVEN:
+                found.extend(read_messages([{"role": role} | _blocks(body)]))
+    return found if seen else None
+
+
+def _choice(body: dict[str, Any]) -> dict[str, Any]:
+    message = structured(body.get("message", body.get("content")))
+    if not isinstance(message, dict):
+        message = {"content": message}
+    return {"role": "assistant"} | message
+
+
+def _blocks(body: dict[str, Any]) -> dict[str, Any]:
+    """The body of an event, with blocks as such that stand in it as JSON."""
+    content = structured(body.get("content"))
+    are_blocks = isinstance(content, list) and all(isinstance(each, dict) for each in content)
+    is_bedrock = are_blocks and any(
+        each.keys() & {"text", "toolUse", "toolResult"} and "type" not in each for each in content
+    )
+    return body | {"content": content} if is_bedrock else body
+
+
+def _history(attributes: dict[str, Any]) -> list[Message]:
+    """All messages of a run of pydantic-ai; earlier ones of its conversation are left out."""
+    begin = attributes.get("pydantic_ai.new_message_index")
+    begin = begin if type(begin) is int else 0
+    if "pydantic_ai.all_messages" in attributes:
+        listed = structured(attributes["pydantic_ai.all_messages"])
+        return read_messages(listed[begin:] if isinstance(listed, list) else [])
+    listed = structured(attributes["all_messages_events"])
+    return read_messages(
+        [
+            {"role": _ROLES.get(str(each.get("event.name")), "assistant")} | each
+            for each in (listed if isinstance(listed, list) else [])
+            if isinstance(each, dict) and int(each.get("gen_ai.message.index") or 0) >= begin
+        ]
+    )

@@ -1,0 +1,205 @@
+"""OpenInference: `openinference.span.kind` says what a span is, and messages are flattened into attributes.
+
+`llm.input_messages.3.message.tool_calls.0.tool_call.function.name` is one leaf of a list of messages. Numbers in such names
+count, so that 10 comes after 2. What frameworks put into `input.value` and `output.value` differs: the values of a tool may
+stand in a dumped message, among keyword arguments, or printed by Python.
+"""
+
+from functools import partial
+from typing import Any, Final
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from calipers.spans.messages import (
+    Call,
+    Message,
+    Part,
+    Result,
+    Text,
+    arguments_of,
+    decoded,
+    pair_results,
+    printed,
+    read_messages,
+    structured,
+    told,
+)
+from calipers.spans.steps import AgentStep, ModelStep, Step, ToolStep, count, failure_of, text
+from calipers.spans.tree import SpanNode
+
+CONVENTION: Final = "openinference"
+_GIVEN: Final = "llm.input_messages."
+_ANSWER: Final = "llm.output_messages."
+_FINAL_ANSWER: Final = "FinalAnswerTool"
+"""The span of what smolagents calls a tool and is its way to say the answer."""
+
+
+def read(node: SpanNode) -> Step | None:
+    """What a span of OpenInference says."""
+    attributes = node.attributes
+    kind = attributes["openinference.span.kind"]
+    if kind == "TOOL":
+        return _tool(node)
+    if kind == "LLM":
+        return ModelStep(
+            node,
+            CONVENTION,
+            model=text(attributes, "llm.model_name", "llm.response.model_name", "llm.request.model_name"),
+            conversation=conversation_of(attributes),
+            input_tokens=count(attributes, "llm.token_count.prompt"),
+            output_tokens=count(attributes, "llm.token_count.completion"),
+            error=failure_of(node),
+            given=partial(_given, attributes),
+            answer=partial(_flattened, attributes, _ANSWER),
+        )
+    if kind == "AGENT" or node.parent is None:
+        given, output = text(attributes, "input.value"), text(attributes, "output.value")
+        return AgentStep(
+            node,
+            name=text(attributes, "agent.name", "graph.node.name")
+            or (node.name.removesuffix(".run") if kind == "AGENT" else None),
+            conversation=conversation_of(attributes),
+            input_text=_task(given),
+            output_text=_plain(output),
+            error=failure_of(node),
+        )
+    return None
+
+
+def conversation_of(attributes: dict[str, Any]) -> str | None:
+    """The id of the conversation a span belongs to."""
+    found = text(attributes, "session.id")
+    if found is None and "metadata" in attributes:
+        metadata = structured(attributes["metadata"])
+        if isinstance(metadata, dict):
+            found = text(metadata, "thread_id", "session_id", "conversation_id")
+    return found
+
+
+def _plain(value: str | None) -> str | None:
+    """A text that is no JSON object or list: what an agent said, not its state."""
+    return None if value is None or isinstance(structured(value), dict | list) else value
+
+
+def _task(value: str | None) -> str | None:
+    read = structured(value)
+    return text(read, "task") if isinstance(read, dict) else _plain(value)
+
+
+# ---------------------------------------------------------------------- tools
+
+
+def _tool(node: SpanNode) -> ToolStep | None:
+    attributes = node.attributes
+    name = text(attributes, "tool.name") or node.name
+    output: Any = attributes.get("output.value", UNSET)
+    call_id = text(attributes, "tool_call.id", "tool.call.id")
+    error = failure_of(node)
+    if output is not UNSET:
+        is_printed = attributes.get("output.mime_type") == "text/plain"
+        output = printed(output) if is_printed else decoded(output)
+        if isinstance(output, dict) and isinstance(output.get("data"), dict) and output.get("type") == "tool":
+            dumped = output["data"]
+            call_id = call_id or dumped.get("tool_call_id")
+            output = told(dumped.get("content"))
+            if dumped.get("status") == "error" and error is None:
+                error = output if isinstance(output, str) else "failed"
+    return ToolStep(
+        node,
+        CONVENTION,
+        name,
+        conversation_of(attributes),
+        arguments=_arguments(attributes),
+        output=output,
+        error=error,
+        call_id=call_id,
+        is_answer=node.name == _FINAL_ANSWER,
+    )
+
+
+def _arguments(attributes: dict[str, Any]) -> dict[str, Any] | UnsetType:
+    if "input.value" not in attributes:
+        return UNSET
+    given = attributes["input.value"]
+    found = arguments_of(given) if isinstance(structured(given), dict) else UNSET
+    if isinstance(found, dict) and "args" in found and isinstance(found.get("kwargs"), dict):
+        named: dict[str, Any] = found["kwargs"]
+        return named if not found["args"] else UNSET
+    return found
+
+
+# ---------------------------------------------------------------------- messages
+
+
+def _given(attributes: dict[str, Any]) -> list[Message] | None:
+    messages = _flattened(attributes, _GIVEN)
+    if messages is not None and attributes.get("llm.system") == "anthropic":
+        _mark_failures(messages, attributes)
+    return messages
+
+
+def _mark_failures(messages: list[Message], attributes: dict[str, Any]) -> None:
+    """Anthropic marks a failed result, and only the request as it was sent still has the mark."""
+    sent = structured(attributes.get("input.value"))
+    history = read_messages(sent.get("messages")) if isinstance(sent, dict) else []
+    failed = {result.call_id for _, result in pair_results(history) if result is not None and result.failed}
+    for message in messages:
+        for part in message.parts:
+            if isinstance(part, Result) and part.call_id in failed:
+                part.failed = True
+
+
+def _flattened(attributes: dict[str, Any], prefix: str) -> list[Message] | None:
+    """The messages below a prefix; `None` if there is none."""
+    size = len(prefix)
+    by_number: dict[int, dict[str, Any]] = {}
+    for key, value in attributes.items():
+        if key.startswith(prefix):
+            number, _, rest = key[size:].partition(".message.")
+            if number.isdecimal():
+                by_number.setdefault(int(number), {})[rest] = value
+    if not by_number:
+        return None
+    return [_message(leaves) for _, leaves in sorted(by_number.items())]
+
+
+def _message(leaves: dict[str, Any]) -> Message:
+    role = str(leaves.get("role") or "assistant")
+    content = leaves.get("content")
+    texts: dict[int, str] = {}
+    calls: dict[int, dict[str, Any]] = {}
+    for key, value in leaves.items():
+        if key.startswith("tool_calls."):
+            number, _, rest = key[11:].partition(".tool_call.")
+            if number.isdecimal():
+                calls.setdefault(int(number), {})[rest] = value
+        elif key.startswith("contents.") and key.endswith(".message_content.text"):
+            number = key[9:].partition(".")[0]
+            if number.isdecimal() and isinstance(value, str):
+                texts[int(number)] = value
+    if content is None and texts:
+        content = "".join(said for _, said in sorted(texts.items()))
+    if role == "tool":
+        output = told(structured(content)) if content is not None else UNSET
+        return Message("tool", [Result(leaves.get("tool_call_id"), leaves.get("name"), output)])
+    parts: list[Part] = [Text(content)] if isinstance(content, str) and content else []
+    for _, call in sorted(calls.items()):
+        name = call.get("function.name")
+        if isinstance(name, str):
+            given = call.get("function.arguments", UNSET)
+            parts.append(Call(name, UNSET if given is UNSET else arguments_of(given), call.get("id")))
+    return Message(role, parts)
+
+
+class _Identified(msgspec.Struct):
+    id: str | None = None
+
+
+def response_id(node: SpanNode) -> str | None:
+    """The provider's id of an answer, which only the answer as it was received has."""
+    output = node.attributes.get("output.value")
+    try:
+        return msgspec.json.decode(output, type=_Identified).id if isinstance(output, str) else None
+    except (msgspec.DecodeError, ValueError):
+        return None

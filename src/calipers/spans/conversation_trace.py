@@ -1,0 +1,455 @@
+"""One conversation as a `Trace`: what spans and messages tell of each tool call, joined.
+
+A call may be seen three times: a model asks for it, a span runs it, a later request tells its result. They are joined by the id of
+the call; where that fails, a span belongs to the last request before it that asked for a tool of its name, with equal arguments
+if there is one, and in order. The span is right about result and failure, the message about arguments and id.
+
+- Calls stand in the order in which the models asked for them. A span that no one asked for stands where it began.
+- What neither shows is unknown (`ToolCall.unknown`): arguments that were left out, a result that no later request tells, whether a
+  call that was asked for was run at all.
+- A framework may let its model answer by calling a tool. That call is the answer, and no tool call.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+import msgspec
+from msgspec import UNSET
+
+from calipers.data.trace import LLMCall, ToolCall, Trace, Turn, TurnType
+
+from .messages import Call, Message, Result, Text, Usage, pair_results, parts_of, structured
+from .runs import Request, Run
+from .steps import ToolStep
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class _Slot(msgspec.Struct):
+    """One tool call, and all that tells of it."""
+
+    request: int
+    """Which request asked for it; -1: one before the first."""
+    asked: Call | None = None
+    ran: ToolStep | None = None
+    result: Result | None = None
+    is_answer: bool = False
+
+    @property
+    def name(self) -> str:
+        return self.asked.name if self.asked is not None else self.ran.name if self.ran is not None else "?"
+
+
+def trace_of(runs: Sequence[Run], notes: Iterable[str] = ()) -> Trace:
+    """The trace of one conversation.
+
+    Args:
+        runs: those of the conversation, in order.
+        notes: what could not be read of it.
+    """
+    requests = [request for run in runs for request in run.requests]
+    slots = _asked(runs, requests)
+    _join_spans(slots, [step for run in runs for step in run.tools], requests)
+    _join_results(slots, runs, requests)
+    answer = _find_answers(slots, requests)
+    slots = [slot for slot in slots if not slot.is_answer]
+    output = _output(runs[-1], answer)
+    turns = list(_turns(runs, requests, slots, output))
+    names = dict.fromkeys(step.name for run in runs for step in run.agents if step.name)
+    metadata: dict[str, Any] = {}
+    if runs[0].conversation is not None:
+        metadata["conversation_id"] = runs[0].conversation
+    if failure := _failure(runs):
+        metadata["error"] = failure
+    costs = [cost for request in requests if (cost := request.first("cost")) is not None]
+    if costs:
+        metadata["cost"] = sum(costs)
+    if listed := list(notes):
+        metadata["notes"] = listed
+    begin, end = _span_of_time(runs)
+    return Trace(
+        agent_name=next(iter(names), ""),
+        input_text=next((t.content for t in turns if t.turn_type is TurnType.USER_MESSAGE), "")
+        or next((step.input_text for run in runs for step in run.agents if step.input_text), ""),
+        output_text=output or "",
+        turns=turns,
+        total_latency_ms=(end - begin) / 1e6,
+        metadata=metadata,
+        records_calls=True if _shows_calls(runs, requests) else None,
+        trace_id=f"{runs[0].trace_id:032x}",
+        created_at=_moment(begin),
+    )
+
+
+def _shows_calls(runs: Sequence[Run], requests: Sequence[Request]) -> bool:
+    """Whether a tool call would be here if one had been made: every answer is here, or an agent that has spans for its tools."""
+    if any(run.agents for run in runs):
+        return True
+    return bool(requests) and all(request.answer() is not None for request in requests)
+
+
+def _span_of_time(runs: Sequence[Run]) -> tuple[int, int]:
+    begin = min(run.start_ns for run in runs)
+    ends = [request.end_ns for run in runs for request in run.requests]
+    ends += [step.node.end_ns for run in runs for steps in (run.agents, run.tools) for step in steps]
+    return begin, max(begin, *ends)
+
+
+def _failure(runs: Sequence[Run]) -> str | None:
+    """Why the conversation ended badly: its last run failed as a whole."""
+    last = runs[-1]
+    if last.roots:
+        return next((step.error for step in last.agents if step.node in last.roots and step.error), None)
+    return last.requests[-1].first("error") if last.requests else None
+
+
+# ---------------------------------------------------------------------- joining
+
+
+def _asked(runs: Sequence[Run], requests: Sequence[Request]) -> list[_Slot]:
+    """The calls that models asked for: from their answers, else from the history that the span of an agent has."""
+    slots = [
+        _Slot(number, part)
+        for number, request in enumerate(requests)
+        for _, part in parts_of(request.answer() or ())
+        if isinstance(part, Call)
+    ]
+    if slots or any(request.answer() is not None for request in requests):
+        return slots
+    first = 0
+    for run in runs:
+        number = first - 1
+        for message in _histories(run):
+            number += message.role == "assistant"
+            slots += [_Slot(number, part) for part in message.parts if isinstance(part, Call)]
+        first += len(run.requests)
+    return slots
+
+
+def _histories(run: Run) -> list[Message]:
+    return [message for step in run.agents for message in step.history() or ()]
+
+
+def _join_spans(slots: list[_Slot], tools: Sequence[ToolStep], requests: Sequence[Request]) -> None:
+    by_id: dict[str, list[_Slot]] = {}
+    for slot in slots:
+        if slot.asked is not None and slot.asked.call_id is not None:
+            by_id.setdefault(slot.asked.call_id, []).append(slot)
+    rest: list[ToolStep] = []
+    for step in tools:
+        named = by_id.get(step.call_id) if step.call_id is not None else None
+        if named is None:
+            rest.append(step)
+            continue
+        slot = next((each for each in named if each.ran is None), named[-1])
+        slot.ran = _fuller(slot.ran, step)
+    starts = [request.start_ns for request in requests]
+    seen: dict[str, _Slot] = {}
+    extra: list[_Slot] = []
+    for step in rest:
+        if step.call_id is not None and step.call_id in seen:  # a second instrumentation
+            seen[step.call_id].ran = _fuller(seen[step.call_id].ran, step)
+            continue
+        before = _last_before(starts, step.node.start_ns)
+        fitting = _fitting(slots, step, before)
+        if fitting is None:
+            fitting = _Slot(before)
+            extra.append(fitting)
+        fitting.ran = step
+        if step.call_id is not None:
+            seen[step.call_id] = fitting
+    if extra:
+        slots += extra
+        slots.sort(key=lambda slot: slot.request)
+
+
+def _fuller(one: ToolStep | None, other: ToolStep) -> ToolStep:
+    """Of two spans of one call the one that tells its result; the later one if both do."""
+    if one is None:
+        return other
+    return one if other.output is UNSET and other.error is None else other
+
+
+def _last_before(starts: Sequence[int], moment: int) -> int:
+    found = -1
+    for number, start in enumerate(starts):
+        if start <= moment:
+            found = number
+    return found
+
+
+def _fitting(slots: Sequence[_Slot], step: ToolStep, before: int) -> _Slot | None:
+    """The call that a span without a known id runs."""
+    open_ones = [
+        slot for slot in slots if slot.ran is None and slot.name == step.name and slot.request <= before
+    ]
+    if not open_ones:
+        return None
+    latest = max(slot.request for slot in open_ones)
+    open_ones = [slot for slot in open_ones if slot.request == latest]
+    equal = (
+        slot
+        for slot in open_ones
+        if slot.asked is not None and slot.asked.arguments == step.arguments != UNSET
+    )
+    return next(equal, open_ones[0])
+
+
+def _join_results(slots: Sequence[_Slot], runs: Sequence[Run], requests: Sequence[Request]) -> None:
+    """Give the calls whose span tells no result the one that a later request, or the history of the agent, tells."""
+    lacking = [
+        slot for slot in slots if slot.ran is None or (slot.ran.output is UNSET and slot.ran.error is None)
+    ]
+    if not lacking:
+        return
+    _take_results(slots, lacking, pair_results(_last_given(requests)))
+    for slot in lacking:
+        if slot.result is None and slot.request + 1 < len(requests) - 1:
+            _take_results(slots, [slot], pair_results(requests[slot.request + 1].given() or ()))
+    if any(slot.result is None for slot in lacking):
+        pairs = [pair for run in runs for pair in pair_results(_histories(run))]
+        _take_results(slots, lacking, pairs)
+
+
+def _last_given(requests: Sequence[Request]) -> list[Message]:
+    return next((given for request in reversed(requests) if (given := request.given())), [])
+
+
+def _take_results(
+    slots: Sequence[_Slot], lacking: Sequence[_Slot], pairs: Sequence[tuple[Call, Result | None]]
+) -> None:
+    told: dict[str, list[Result | None]] = {}
+    for call, result in pairs:
+        told.setdefault(call.call_id or f"\0{call.name}", []).append(result)
+    wanted = {id(slot) for slot in lacking}
+    counts: dict[str, int] = {}
+    for slot in slots:
+        if slot.asked is not None:
+            key = slot.asked.call_id or f"\0{slot.asked.name}"
+        elif slot.ran is not None and slot.ran.call_id is not None:
+            key = slot.ran.call_id
+        else:
+            continue
+        number = counts.get(key, 0)
+        counts[key] = number + 1
+        found = told.get(key, ())
+        if id(slot) in wanted and slot.result is None and found:
+            slot.result = found[min(number, len(found) - 1)]
+
+
+# ---------------------------------------------------------------------- the answer
+
+
+def _find_answers(slots: Sequence[_Slot], requests: Sequence[Request]) -> str | None:
+    """Mark the calls by which a framework lets its model answer; the last answer, if it is text."""
+    answer: str | None = None
+    output_tools: set[str] | None = None
+    for slot in slots:
+        if slot.ran is not None and slot.ran.is_answer:
+            slot.is_answer = True
+        elif slot.ran is None and requests and slot.request >= 0:
+            if output_tools is None:
+                output_tools = _output_tools(requests)
+            slot.is_answer = slot.name in output_tools
+        if slot.is_answer and slot.ran is not None and isinstance(slot.ran.output, str):
+            answer = slot.ran.output
+    return answer
+
+
+def _output_tools(requests: Sequence[Request]) -> set[str]:
+    """The tools of pydantic-ai by which a model gives its output."""
+    found: set[str] = set()
+    for request in requests:
+        for step in request.steps:
+            described = step.node.attributes.get("model_request_parameters")
+            if isinstance(described, str) and '"output_tools":[]' not in described:
+                listed = structured(described)
+                tools = listed.get("output_tools") if isinstance(listed, dict) else None
+                found.update(
+                    each["name"] for each in tools or () if isinstance(each, dict) and "name" in each
+                )
+    return found
+
+
+def _said(messages: Iterable[Message] | None) -> tuple[str, bool]:
+    """The text of an answer, and whether it asks for tools."""
+    texts: list[str] = []
+    asks = False
+    for _, part in parts_of(messages or ()):
+        if isinstance(part, Text) and part.text:
+            texts.append(part.text)
+        asks = asks or isinstance(part, Call)
+    return "".join(texts), asks
+
+
+def _output(last: Run, answer: str | None) -> str | None:
+    """The last answer: what the last model said, unless it asked for a tool; else what the agent says it is."""
+    if last.requests:
+        said, asks = _said(last.requests[-1].answer())
+        if said and not asks:
+            return said
+    outputs = [step.output_text for step in last.agents if step.output_text]
+    if outputs:
+        return outputs[0]
+    if answer is not None:
+        return answer
+    if not last.requests:
+        return None
+    spoken = [_said([message]) for message in _histories(last) if message.role == "assistant"]
+    return spoken[-1][0] or None if spoken and not spoken[-1][1] else None
+
+
+# ---------------------------------------------------------------------- turns
+
+
+def _turns(
+    runs: Sequence[Run], requests: Sequence[Request], slots: Sequence[_Slot], output: str | None
+) -> Iterator[Turn]:
+    by_request: dict[int, list[_Slot]] = {}
+    for slot in slots:
+        by_request.setdefault(slot.request, []).append(slot)
+    for slot in by_request.get(-1, ()):
+        yield _tool_turn(slot)
+    firsts = {id(run.requests[0]) for run in runs if run.requests}
+    spoken: str | None = None
+    for number, request in enumerate(requests):
+        if id(request) in firsts and (asked := _user_text(request)):
+            yield Turn(turn_type=TurnType.USER_MESSAGE, content=asked, timestamp=_moment(request.start_ns))
+        said, asks = _said(request.answer())
+        yield _request_turn(request, said)
+        for slot in by_request.get(number, ()):
+            yield _tool_turn(slot)
+        if said and not asks:
+            spoken = said
+            yield Turn(turn_type=TurnType.AGENT_MESSAGE, content=said, timestamp=_moment(request.end_ns))
+    if output and output != spoken:
+        yield Turn(turn_type=TurnType.AGENT_MESSAGE, content=output)
+
+
+def _user_text(request: Request) -> str:
+    """What the user said last, if the model had not answered it yet."""
+    texts: list[str] = []
+    for message in reversed(request.given() or ()):
+        if message.role == "assistant" or message.role not in {"user", "system"}:
+            break
+        if message.role == "user":
+            texts[:0] = [part.text for part in message.parts if isinstance(part, Text) and part.text]
+    return "\n".join(texts)
+
+
+def _request_turn(request: Request, said: str) -> Turn:
+    at = _moment(request.start_ns)
+    cost, failure = request.first("cost"), request.first("error")
+    metadata = {"cost": cost} if cost is not None else {}
+    if failure is not None:
+        metadata["error"] = failure
+    call = LLMCall(
+        model=request.first("model") or "unknown",
+        input_tokens=request.first("input_tokens") or 0,
+        output_tokens=request.first("output_tokens") or 0,
+        output_text=said,
+        latency_ms=max(0, request.end_ns - request.start_ns) / 1e6,
+        metadata=metadata,
+        call_id=request.first("response_id"),
+        timestamp=at,
+    )
+    return Turn(llm_call=call, timestamp=at)
+
+
+def _tool_turn(slot: _Slot) -> Turn:
+    call = _tool_call(slot)
+    return Turn(tool_call=call, timestamp=call.timestamp)
+
+
+def _tool_call(slot: _Slot) -> ToolCall:
+    asked, ran, result = slot.asked, slot.ran, slot.result
+    arguments: Any = asked.arguments if asked is not None else UNSET
+    if arguments is UNSET and ran is not None:
+        arguments = ran.arguments
+    output: Any = ran.output if ran is not None else UNSET
+    failure = ran.error if ran is not None else None
+    if output is UNSET and result is not None and failure is None:
+        output = result.output
+        if result.failed:
+            failure = output if isinstance(output, str) else "failed"
+            output = None
+    call_id = asked.call_id if asked is not None else None
+    if ran is not None and ran.call_id is not None:
+        call_id = ran.call_id
+    elif result is not None and result.call_id is not None:
+        call_id = result.call_id
+    unknown = []
+    if arguments is UNSET:
+        unknown.append("arguments")
+    if output is UNSET and failure is None:
+        unknown.append("output")
+        if ran is None and result is None:
+            unknown.append("success")
+    return ToolCall(
+        slot.name,
+        {} if arguments is UNSET else arguments,
+        output=None if output is UNSET else output,
+        error=failure,
+        latency_ms=None if ran is None else max(0, ran.node.end_ns - ran.node.start_ns) / 1e6,
+        call_id=call_id,
+        timestamp=None if ran is None else _moment(ran.node.start_ns),
+        unknown=unknown,
+    )
+
+
+def _moment(ns: int) -> datetime:
+    return _EPOCH + timedelta(microseconds=ns // 1000)
+
+
+# ---------------------------------------------------------------------- histories
+
+
+def trace_of_history(messages: Sequence[Message], usages: Sequence[Usage | None] = ()) -> Trace:
+    """The trace of a message history.
+
+    Args:
+        messages: all of them.
+        usages: what each answer of a model cost, where that is known.
+    """
+    pairs = {id(call): result for call, result in pair_results(messages)}
+    told = iter(usages)
+    turns: list[Turn] = []
+    answered: list[tuple[str, bool]] = []
+    earlier = ""
+    for message in messages:
+        if message.role == "user":
+            said = "\n".join(part.text for part in message.parts if isinstance(part, Text) and part.text)
+            if said:
+                turns.append(Turn(turn_type=TurnType.USER_MESSAGE, content=said))
+        elif message.role == "assistant":
+            said, asks = _said([message])
+            usage = next(told, None)
+            if usage is not None:
+                turns.append(
+                    Turn(
+                        llm_call=LLMCall(
+                            model=usage.model or "unknown",
+                            input_tokens=usage.input_tokens,
+                            output_tokens=usage.output_tokens,
+                            output_text=said,
+                            metadata={} if usage.cost is None else {"cost": usage.cost},
+                        )
+                    )
+                )
+            turns += [
+                _tool_turn(_Slot(0, part, None, pairs.get(id(part))))
+                for part in message.parts
+                if isinstance(part, Call)
+            ]
+            answered.append((said, asks))
+            if said and not asks:
+                turns.append(Turn(turn_type=TurnType.AGENT_MESSAGE, content=said))
+        earlier = message.role
+    said, asks = answered[-1] if answered and earlier == "assistant" else ("", False)
+    return Trace(
+        input_text=next((turn.content for turn in turns if turn.turn_type is TurnType.USER_MESSAGE), ""),
+        output_text="" if asks else said,
+        turns=turns,
+        records_calls=True,
+    )

@@ -1,0 +1,412 @@
+"""Messages between a program, a model and its tools, as recordings have them: `Message`, `read_messages`.
+
+Every provider and framework writes the same three things: text, a call of a tool, and what a tool gave back. Each entry of
+a history says by its own keys which shape it has, so a history may mix them. Known are OpenAI (chat and Responses),
+Anthropic, LangChain (`dumpd` and `messages_to_dict`), pydantic-ai, the Vercel AI SDK, Bedrock, Gemini, and the `parts` of
+OpenTelemetry's conventions.
+
+- What a recording leaves out is `UNSET`: content may be turned off, and unknown arguments are not no arguments.
+- A text that is a JSON object or list is read as such; where it is not JSON, as the Python value it may print. Other texts
+  stay texts: a tool that gave `"300"` did not give a number.
+- A result that names no call of the history belongs to the first call that still waits for one.
+"""
+
+import ast
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, TypeAlias
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+_LONGEST_LITERAL = 200_000
+"""Texts longer than this are not tried as Python values: its parser takes memory by the hundredfold."""
+
+
+class Text(msgspec.Struct, gc=False):
+    """Something that was said."""
+
+    text: str | None
+    """`None`: the recording leaves it out."""
+
+
+class Call(msgspec.Struct):
+    """A model asks for a tool."""
+
+    name: str
+    arguments: dict[str, Any] | UnsetType = UNSET
+    call_id: str | None = None
+
+
+class Result(msgspec.Struct):
+    """What a tool gave back, as the model was told."""
+
+    call_id: str | None = None
+    name: str | None = None
+    output: Any = UNSET
+    failed: bool = False
+    """Whether the message marks it as a failure; a text that tells of one does not."""
+
+
+Part: TypeAlias = Text | Call | Result
+
+
+class Message(msgspec.Struct):
+    """One entry of a history."""
+
+    role: str
+    """`system`, `user`, `assistant`, `tool`, or a framework's own word."""
+    parts: list[Part]
+
+
+class Usage(msgspec.Struct, gc=False):
+    """What an answer cost, where its message says so."""
+
+    model: str | None = None
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: float | None = None
+
+
+# ---------------------------------------------------------------------- values
+
+
+def structured(value: Any) -> Any:
+    """A text that is a JSON object or list as such; anything else as it is."""
+    if not isinstance(value, str):
+        return value
+    begin = value.lstrip()[:1]
+    if begin not in {"{", "[", "("}:
+        return value
+    if begin != "(":
+        try:
+            return msgspec.json.decode(value)
+        except (msgspec.DecodeError, ValueError, RecursionError):
+            pass
+    return _printed(value)
+
+
+def decoded(value: Any) -> Any:
+    """What a text stands for that a writer made by dumping any value: JSON, or the text itself if it is none."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return msgspec.json.decode(value)
+    except (msgspec.DecodeError, ValueError, RecursionError):
+        return structured(value)
+
+
+def _printed(text: str) -> Any:
+    if len(text) > _LONGEST_LITERAL:
+        return text
+    try:
+        return ast.literal_eval(text.strip())
+    except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
+        return text
+
+
+def printed(value: Any) -> Any:
+    """What a text stands for that a writer made with Python's `str`: its value, or the text itself."""
+    read = structured(value)
+    return _printed(read) if isinstance(read, str) else read
+
+
+def arguments_of(value: Any) -> dict[str, Any] | UnsetType:
+    """Arguments by name, from an object or its JSON; `UNSET` where the value tells none."""
+    if isinstance(value, str):
+        value = structured(value) if value.strip() else {}
+    return value if isinstance(value, dict) else UNSET
+
+
+def told(value: Any) -> Any:
+    """A result: the text of blocks instead of the blocks, then the value that a text stands for."""
+    if isinstance(value, list) and value and all(isinstance(each, Mapping) for each in value):
+        texts = [_block_value(each) for each in value]
+        if UNSET not in texts:
+            value = (
+                texts[0]
+                if len(texts) == 1
+                else "".join(map(str, texts))
+                if all(isinstance(t, str) for t in texts)
+                else texts
+            )
+    return structured(value)
+
+
+def _block_value(block: Mapping[str, Any]) -> Any:
+    kind = block.get("type")
+    if kind in {"text", "input_text", "output_text"} and isinstance(block.get("text"), str):
+        return block["text"]
+    if kind is None and len(block) == 1:
+        return block.get("text", block.get("json", UNSET))
+    return UNSET
+
+
+# ---------------------------------------------------------------------- histories
+
+
+def read_messages(history: Any) -> list[Message]:
+    """The messages of a history: a list of entries of any known shape, or its JSON. What has no known shape is left out."""
+    data = structured(history)
+    if isinstance(data, Mapping):
+        data = [data]
+    if not isinstance(data, Sequence) or isinstance(data, str | bytes):
+        return []
+    found: list[Message] = []
+    for entry in data:
+        if isinstance(entry, Mapping):
+            found.extend(_entry(entry))
+        elif isinstance(entry, list):  # LangChain writes a list for each of several prompts
+            found.extend(read_messages(entry))
+    return found
+
+
+def _entry(entry: Mapping[str, Any]) -> Iterator[Message]:
+    kind, inner = entry.get("type"), entry.get("data")
+    if "kwargs" in entry and "lc" in entry:
+        name = str((entry.get("id") or ["?"])[-1])
+        yield from _langchain(_LANGCHAIN_CLASSES.get(name.removesuffix("Chunk"), name), entry["kwargs"])
+    elif isinstance(inner, Mapping) and isinstance(kind, str):
+        yield from _langchain(kind, inner)
+    elif entry.get("kind") in {"request", "response"}:
+        yield from _pydantic_ai(entry)
+    elif kind in {"function_call", "custom_tool_call"}:
+        given = entry.get("arguments", entry.get("input", UNSET))
+        called = Call(
+            str(entry.get("name") or "?"), arguments_of(given), entry.get("call_id") or entry.get("id")
+        )
+        yield Message("assistant", [called])
+    elif kind in {"function_call_output", "custom_tool_call_output"}:
+        yield Message("tool", [Result(entry.get("call_id"), None, told(entry.get("output", UNSET)))])
+    elif "role" in entry:
+        yield _spoken(entry)
+
+
+def _spoken(entry: Mapping[str, Any]) -> Message:
+    """An entry with a role: parts, blocks or text, and perhaps calls beside."""
+    role = str(entry.get("role") or "")
+    role = {"model": "assistant", "developer": "system", "human": "user", "ai": "assistant"}.get(role, role)
+    content = entry.get("parts", entry.get("content"))
+    if isinstance(content, Mapping) and isinstance(content.get("parts"), list):
+        content = content["parts"]
+    if role in {"tool", "function"} and not _are_results(content):
+        call_id = entry.get("tool_call_id") or entry.get("id") or entry.get("call_id")
+        output = told(content) if content is not None else UNSET
+        return Message("tool", [Result(call_id, entry.get("name"), output, entry.get("is_error") is True)])
+    parts = list(_parts(content))
+    parts += [_call(called) for called in entry.get("tool_calls") or () if isinstance(called, Mapping)]
+    if not parts and "content" not in entry and role == "user":
+        parts = [Text(None)]
+    return Message(role, parts)
+
+
+def _are_results(content: Any) -> bool:
+    return isinstance(content, list) and any(
+        isinstance(part, Mapping)
+        and (part.get("type") in _RESULTS or "toolResult" in part or "function_response" in part)
+        for part in content
+    )
+
+
+def _call(called: Mapping[str, Any]) -> Call:
+    """A call as OpenAI and LangChain list them beside the content."""
+    function = called.get("function")
+    named = function if isinstance(function, Mapping) else called
+    given = named.get("arguments", named.get("args", named.get("input", UNSET)))
+    call_id = called.get("id") or called.get("toolCallId")
+    name = named.get("name") or called.get("toolName")
+    return Call(str(name or "?"), arguments_of(given), call_id)
+
+
+def _parts(content: Any) -> Iterator[Part]:
+    if isinstance(content, str):
+        yield Text(content)
+    elif isinstance(content, Mapping):
+        yield from _part(content)
+    elif isinstance(content, list):
+        for each in content:
+            if isinstance(each, str):
+                yield Text(each)
+            elif isinstance(each, Mapping):
+                yield from _part(each)
+
+
+_CALLS: Final = frozenset({"tool_call", "tool_use", "tool-call", "function_call", "server_tool_use"})
+_RESULTS: Final = frozenset({"tool_call_response", "tool_result", "tool-result", "function_call_output"})
+_TEXTS: Final = frozenset({"text", "input_text", "output_text"})
+
+
+def _part(part: Mapping[str, Any]) -> Iterator[Part]:
+    kind = part.get("type")
+    if kind in _TEXTS:
+        text = part.get("content", part.get("text"))
+        yield Text(text if isinstance(text, str) else None)
+    elif kind in _CALLS:
+        given = part.get("arguments", part.get("input", part.get("args", UNSET)))
+        call_id = part.get("id") or part.get("toolCallId") or part.get("call_id")
+        name = part.get("name") or part.get("toolName")
+        yield Call(str(name or "?"), arguments_of(given), call_id)
+    elif kind in _RESULTS:
+        yield _result(part)
+    elif kind is None:
+        yield from _untyped(part)
+
+
+def _result(part: Mapping[str, Any]) -> Result:
+    call_id = (
+        part.get("tool_use_id") or part.get("toolCallId") or part.get("id") or part.get("call_id") or None
+    )
+    name = part.get("name") or part.get("toolName")
+    failed = part.get("is_error") is True
+    output: Any = UNSET
+    for key in ("result", "response", "content", "output"):
+        if key in part:
+            output = part[key]
+            break
+    if isinstance(output, Mapping) and isinstance(kind := output.get("type"), str) and "value" in output:
+        failed = failed or kind.startswith("error")
+        output = output["value"]
+    return Result(call_id, name, told(output), failed)
+
+
+def _untyped(part: Mapping[str, Any]) -> Iterator[Part]:
+    """A block of Bedrock or Gemini: its only key says what it is."""
+    if isinstance(part.get("text"), str):
+        yield Text(part["text"])
+    elif isinstance(used := part.get("toolUse"), Mapping):
+        yield Call(
+            str(used.get("name") or "?"), arguments_of(used.get("input", UNSET)), used.get("toolUseId")
+        )
+    elif isinstance(given := part.get("toolResult"), Mapping):
+        failed = given.get("status") == "error"
+        yield Result(given.get("toolUseId"), None, told(given.get("content", UNSET)), failed)
+    elif isinstance(called := part.get("function_call", part.get("functionCall")), Mapping):
+        yield Call(str(called.get("name") or "?"), arguments_of(called.get("args", UNSET)), called.get("id"))
+    elif isinstance(given := part.get("function_response", part.get("functionResponse")), Mapping):
+        yield Result(given.get("id"), given.get("name"), unwrapped(given.get("response", UNSET)))
+
+
+def unwrapped(value: Any) -> Any:
+    """A result without the object that Google puts around what is not an object itself."""
+    if isinstance(value, Mapping) and value.keys() == {"result"} and not isinstance(value["result"], Mapping):
+        return value["result"]
+    return value
+
+
+# ---------------------------------------------------------------------- LangChain, pydantic-ai
+
+_LANGCHAIN_CLASSES: Final = {
+    "HumanMessage": "human",
+    "AIMessage": "ai",
+    "ToolMessage": "tool",
+    "SystemMessage": "system",
+}
+_LANGCHAIN_ROLES: Final = {"human": "user", "ai": "assistant", "tool": "tool", "system": "system"}
+
+
+def _langchain(kind: str, data: Mapping[str, Any]) -> Iterator[Message]:
+    role = _LANGCHAIN_ROLES.get(kind.removesuffix("MessageChunk").lower(), kind)
+    content = data.get("content")
+    if role == "tool":
+        failed = data.get("status") == "error"
+        yield Message("tool", [Result(data.get("tool_call_id"), data.get("name"), told(content), failed)])
+        return
+    parts: list[Part] = [part for part in _parts(content) if not isinstance(part, Call)]
+    parts = [part for part in parts if not (isinstance(part, Text) and part.text == "")]
+    parts += [_call(called) for called in data.get("tool_calls") or () if isinstance(called, Mapping)]
+    yield Message(role, parts)
+
+
+def _pydantic_ai(entry: Mapping[str, Any]) -> Iterator[Message]:
+    role = "user" if entry["kind"] == "request" else "assistant"
+    parts: list[Part] = []
+    for part in entry.get("parts") or ():
+        kind = part.get("part_kind") if isinstance(part, Mapping) else None
+        content = part.get("content", UNSET) if kind else UNSET
+        if kind in {"user-prompt", "text"}:
+            texts = (
+                [content] if isinstance(content, str) else content if isinstance(content, list) else [None]
+            )
+            parts.extend(Text(text) for text in texts if text is None or isinstance(text, str))
+        elif kind == "tool-call":
+            called = arguments_of(part.get("args", UNSET))
+            parts.append(Call(str(part.get("tool_name") or "?"), called, part.get("tool_call_id")))
+        elif kind == "tool-return" or (kind == "retry-prompt" and part.get("tool_name")):
+            failed = kind == "retry-prompt" or part.get("outcome", "success") != "success"
+            parts.append(Result(part.get("tool_call_id"), part.get("tool_name"), content, failed))
+    if parts:
+        yield Message(role, parts)
+
+
+def usage_of(entry: Mapping[str, Any]) -> Usage | None:
+    """What the message of an answer says of its cost: those of LangChain and pydantic-ai do."""
+    data = entry.get("kwargs", entry.get("data"))
+    if isinstance(data, Mapping):
+        used, model = data.get("usage_metadata"), (data.get("response_metadata") or {}).get("model_name")
+    else:
+        used, model = entry.get("usage"), entry.get("model_name")
+    if not isinstance(used, Mapping):
+        return None if not isinstance(model, str) else Usage(model)
+    counts = [used.get(name) for name in ("input_tokens", "output_tokens")]
+    given, answered = (count if type(count) is int and count >= 0 else 0 for count in counts)
+    cost = used.get("cost")
+    return Usage(
+        model if isinstance(model, str) else None,
+        given,
+        answered,
+        float(cost) if isinstance(cost, int | float) else None,
+    )
+
+
+# ---------------------------------------------------------------------- what belongs together
+
+
+def parts_of(messages: Iterable[Message]) -> Iterator[tuple[str, Part]]:
+    """The parts of some messages, each with the role it was said in."""
+    for message in messages:
+        for part in message.parts:
+            yield message.role, part
+
+
+def tell_content(messages: Iterable[Message]) -> bool:
+    """Whether some messages tell what was said or asked, and not only that something was."""
+    return any(
+        part.text is not None
+        if isinstance(part, Text)
+        else part.arguments is not UNSET
+        if isinstance(part, Call)
+        else part.output is not UNSET
+        for _, part in parts_of(messages)
+    )
+
+
+def pair_results(messages: Iterable[Message]) -> list[tuple[Call, Result | None]]:
+    """The calls of a history in order, each with its result: by id, and those that no id joins in their order."""
+    calls: list[Call] = []
+    results: list[tuple[int, Result]] = []
+    for _, part in parts_of(messages):
+        if isinstance(part, Call):
+            calls.append(part)
+        elif isinstance(part, Result):
+            results.append((len(calls), part))
+    paired: dict[int, Result] = {}
+    rest: list[tuple[int, Result]] = []
+    for before, result in results:
+        same = (
+            place
+            for place in range(before)
+            if place not in paired and calls[place].call_id == result.call_id is not None
+        )
+        place = next(same, None)
+        if place is None:
+            rest.append((before, result))
+        else:
+            paired[place] = result
+    for before, result in rest:
+        fitting = (
+            place
+            for place in range(before)
+            if place not in paired and result.name in {None, calls[place].name}
+        )
+        if (place := next(fitting, None)) is not None:
+            paired[place] = result
+    return [(call, paired.get(place)) for place, call in enumerate(calls)]

@@ -1,0 +1,276 @@
+"""OTLP as JSON: the spans and log records of an export request, and the spans that the Python SDK prints.
+
+- Ids are hexadecimal, as the specification says; in base64 where a program used the JSON of protobuf; with `0x` where the
+  SDK printed them. Integers of 64 bits are texts. Enums are numbers or names.
+- A log record becomes an event of the span it names (`SpanLog`), its body beside its attributes: events were log records first
+  and span events later, and mean the same.
+- Of a document that is cut off, all spans are kept that are whole.
+"""
+
+import base64
+import json
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from .query import SpanStatus
+from .tree import SpanEvent, SpanNode
+
+
+class SpanLog(NamedTuple):
+    """A log record that belongs to a span."""
+
+    trace_id: int
+    span_id: int
+    event: SpanEvent
+
+
+class _Value(msgspec.Struct, rename="camel", gc=False):
+    string_value: str | None = None
+    int_value: str | int | None = None
+    bool_value: bool | None = None
+    double_value: float | str | None = None
+    array_value: "_Values | None" = None
+    kvlist_value: "_Pairs | None" = None
+    bytes_value: str | None = None
+
+
+class _Values(msgspec.Struct, gc=False):
+    values: list[_Value | None] = []
+
+
+class _Pair(msgspec.Struct, gc=False):
+    key: str = ""
+    value: _Value | None = None
+
+
+class _Pairs(msgspec.Struct, gc=False):
+    values: list[_Pair] = []
+
+
+class _Status(msgspec.Struct, gc=False):
+    code: int | str = 0
+    message: str = ""
+
+
+class _Event(msgspec.Struct, rename="camel", gc=False):
+    name: str = ""
+    time_unix_nano: str | int = 0
+    attributes: list[_Pair] = []
+
+
+class _Span(msgspec.Struct, rename="camel", gc=False):
+    trace_id: str = ""
+    span_id: str = ""
+    parent_span_id: str | None = None
+    name: str = ""
+    start_time_unix_nano: str | int = 0
+    end_time_unix_nano: str | int = 0
+    attributes: list[_Pair] = []
+    events: list[_Event] = []
+    status: _Status | None = None
+
+
+class _LogRecord(msgspec.Struct, rename="camel", gc=False):
+    trace_id: str = ""
+    span_id: str = ""
+    time_unix_nano: str | int = 0
+    observed_time_unix_nano: str | int = 0
+    event_name: str = ""
+    attributes: list[_Pair] = []
+    body: _Value | None = None
+
+
+class _ScopeSpans(msgspec.Struct, gc=False):
+    spans: list[_Span] = []
+
+
+class _ScopeLogs(msgspec.Struct, rename="camel", gc=False):
+    log_records: list[_LogRecord] = []
+
+
+class _ResourceSpans(msgspec.Struct, rename="camel", gc=False):
+    scope_spans: list[_ScopeSpans] = []
+    instrumentation_library_spans: list[_ScopeSpans] = []
+
+
+class _ResourceLogs(msgspec.Struct, rename="camel", gc=False):
+    scope_logs: list[_ScopeLogs] = []
+
+
+class _Request(msgspec.Struct, rename="camel", gc=False):
+    resource_spans: list[_ResourceSpans] = []
+    resource_logs: list[_ResourceLogs] = []
+
+
+_request = msgspec.json.Decoder(_Request, strict=True)
+_span = msgspec.json.Decoder(_Span)
+_log_record = msgspec.json.Decoder(_LogRecord)
+_CODES: Final[dict[int | str, SpanStatus]] = {
+    1: "ok",
+    2: "error",
+    "STATUS_CODE_OK": "ok",
+    "STATUS_CODE_ERROR": "error",
+    "OK": "ok",
+    "ERROR": "error",
+}
+
+
+def read_request(document: bytes | bytearray | memoryview) -> Iterator[SpanNode | SpanLog]:
+    """The spans and log records of one export request.
+
+    Raises:
+        msgspec.DecodeError: it is not JSON, or not a request.
+    """
+    request = _request.decode(document)
+    for resource in request.resource_spans:
+        for scope in resource.scope_spans or resource.instrumentation_library_spans:
+            for span in scope.spans:
+                yield _node(span)
+    for logs in request.resource_logs:
+        for scope_logs in logs.scope_logs:
+            for record in scope_logs.log_records:
+                if record.span_id:
+                    yield _log(record)
+
+
+_LISTS: Final = re.compile(r'"(spans|logRecords)"\s*:\s*\[')
+
+
+def read_cut_request(document: bytes) -> Iterator[SpanNode | SpanLog]:
+    """The whole spans and log records of a request that is cut off."""
+    written = document.decode("utf-8", "ignore")
+    scan = json.JSONDecoder().raw_decode
+    space = re.compile(r"[\s,]*")
+    for found in _LISTS.finditer(written):
+        place = found.end()
+        while True:
+            blank = space.match(written, place)
+            place = blank.end() if blank is not None else place
+            if not written.startswith("{", place):
+                break
+            try:
+                data, place = scan(written, place)
+            except ValueError:  # the one that is cut
+                return
+            raw = msgspec.json.encode(data)
+            yield _node(_span.decode(raw)) if found[1] == "spans" else _log(_log_record.decode(raw))
+
+
+def _node(span: _Span) -> SpanNode:
+    status = span.status
+    return SpanNode(
+        span.name,
+        trace_id=id_of(span.trace_id),
+        span_id=id_of(span.span_id),
+        parent_span_id=(id_of(span.parent_span_id) or None) if span.parent_span_id else None,
+        start_ns=int(span.start_time_unix_nano),
+        end_ns=int(span.end_time_unix_nano),
+        attributes=_attributes(span.attributes),
+        status="unset" if status is None else _CODES.get(status.code, "unset"),
+        events=tuple(
+            SpanEvent(event.name, time_ns=int(event.time_unix_nano), attributes=_attributes(event.attributes))
+            for event in span.events
+        )
+        if span.events
+        else (),
+        status_message="" if status is None else status.message,
+    )
+
+
+def _log(record: _LogRecord) -> SpanLog:
+    attributes = _attributes(record.attributes)
+    body = None if record.body is None else _value(record.body)
+    attributes |= body if isinstance(body, dict) else {} if body is None else {"body": body}
+    name = record.event_name or str(attributes.get("event.name") or "")
+    at = int(record.time_unix_nano) or int(record.observed_time_unix_nano)
+    return SpanLog(
+        id_of(record.trace_id), id_of(record.span_id), SpanEvent(name, time_ns=at, attributes=attributes)
+    )
+
+
+def _attributes(pairs: list[_Pair]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for pair in pairs:
+        value = pair.value
+        if value is None:
+            found[pair.key] = None
+        elif (text := value.string_value) is not None:
+            found[pair.key] = text
+        else:
+            found[pair.key] = _value(value)
+    return found
+
+
+def _value(value: _Value) -> Any:
+    if value.string_value is not None:
+        return value.string_value
+    if value.int_value is not None:
+        return int(value.int_value)
+    if value.bool_value is not None:
+        return value.bool_value
+    if value.double_value is not None:
+        return float(value.double_value)
+    if value.array_value is not None:
+        return [None if each is None else _value(each) for each in value.array_value.values]
+    if value.kvlist_value is not None:
+        return _attributes(value.kvlist_value.values)
+    return value.bytes_value
+
+
+def id_of(text: str) -> int:
+    """An id as a number, from hexadecimal or base64; 0 for what is neither."""
+    size = len(text)
+    try:
+        if size in {24, 12} and text.endswith("="):
+            return int.from_bytes(base64.b64decode(text))
+        return int(text, 16) if text else 0
+    except ValueError:
+        return 0
+
+
+# ---------------------------------------------------------------------- what the SDK prints
+
+
+def is_printed_span(data: Any) -> bool:
+    """Whether some data is a span as `ReadableSpan.to_json` prints it."""
+    return isinstance(data, dict) and isinstance(data.get("context"), dict) and "span_id" in data["context"]
+
+
+def printed_span(data: dict[str, Any]) -> SpanNode:
+    """The span that `ReadableSpan.to_json` printed."""
+    status = data.get("status") or {}
+    return SpanNode(
+        str(data.get("name") or ""),
+        trace_id=id_of(str(data["context"].get("trace_id") or "")),
+        span_id=id_of(str(data["context"]["span_id"])),
+        parent_span_id=id_of(str(data.get("parent_id") or "")) or None,
+        start_ns=_nanoseconds(data.get("start_time")),
+        end_ns=_nanoseconds(data.get("end_time")),
+        attributes=dict(data.get("attributes") or {}),
+        status=_CODES.get(str(status.get("status_code")), "unset"),
+        events=tuple(
+            SpanEvent(
+                str(event.get("name") or ""),
+                time_ns=_nanoseconds(event.get("timestamp")),
+                attributes=dict(event.get("attributes") or {}),
+            )
+            for event in data.get("events") or ()
+        ),
+        status_message=str(status.get("description") or ""),
+    )
+
+
+def _nanoseconds(time: Any) -> int:
+    if not isinstance(time, str):
+        return time if isinstance(time, int) else 0
+    try:
+        moment = datetime.fromisoformat(time)
+    except ValueError:
+        return 0
+    moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
+    whole = moment.replace(microsecond=0)
+    return int(whole.timestamp()) * 1_000_000_000 + moment.microsecond * 1000

@@ -1,0 +1,308 @@
+"""OTLP as protobuf: a reader of the wire format for the few messages of an export request.
+
+Why not `opentelemetry-proto`: the messages that matter are seven, their numbers are fixed by the specification, and
+reading an attribute through a generated class costs as much as reading its bytes here. So protobuf files need no extra package.
+
+A message is a sequence of fields, each a key (number and wire type) and a value. Fields that are not known are passed over.
+Of a message that is cut off, all spans before the cut are kept: `CutError` comes after them.
+"""
+
+import base64
+import struct
+from collections.abc import Iterator
+from typing import Any, Final
+
+from calipers.errors import InvalidTraceError
+
+from .otlp_json import SpanLog
+from .query import SpanStatus
+from .tree import SpanEvent, SpanNode
+
+_STATUS: Final[dict[int, SpanStatus]] = {0: "unset", 1: "ok", 2: "error"}
+_SIGN: Final = 1 << 63
+_double = struct.Struct("<d").unpack_from
+_fixed64 = struct.Struct("<Q").unpack_from
+_fixed32 = struct.Struct("<I").unpack_from
+
+_VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
+
+
+class CutError(InvalidTraceError):
+    """The data ends within a field, or holds what no field can be."""
+
+
+def _varint(data: bytes, place: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        byte = data[place]
+        place += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value, place
+        shift += 7
+        if shift > 63:
+            raise CutError("a number of more than 64 bits")
+
+
+def _fields(data: bytes, place: int, end: int) -> Iterator[tuple[int, int, int]]:
+    """The fields of a message: number, and either begin and end of its bytes, or its value and -1."""
+    try:
+        while place < end:
+            key = data[place]
+            place += 1
+            if key >= 0x80:
+                key, place = _varint(data, place - 1)
+            kind = key & 7
+            if kind == _BYTES:
+                size = data[place]
+                place += 1
+                if size >= 0x80:
+                    size, place = _varint(data, place - 1)
+                stop = place + size
+                if stop > end:
+                    raise CutError("the data ends within a field")
+                yield key >> 3, place, stop
+                place = stop
+            elif kind == _VARINT:
+                value, place = _varint(data, place)
+                yield key >> 3, value, -1
+            elif kind == _FIXED64:
+                (value,) = _fixed64(data, place)
+                yield key >> 3, value, -1
+                place += 8
+            elif kind == _FIXED32:
+                (value,) = _fixed32(data, place)
+                yield key >> 3, value, -1
+                place += 4
+            else:
+                raise CutError(f"a field of the unknown wire type {kind}")
+    except (IndexError, struct.error):
+        raise CutError("the data ends within a field") from None
+
+
+def is_request(data: bytes) -> bool:
+    """Whether some bytes begin like an export request: with a field 1 that holds a resource or a scope."""
+    try:
+        number, begin, stop = next(_fields(data, 0, len(data)))
+        inner = next(_fields(data, begin, stop))
+    except CutError:
+        # A cut request still begins with its tag, whose size then leads beyond the end.
+        return data[:1] == b"\n" and len(data) > 1 and b"\n" in data[1:8]
+    except StopIteration:
+        return False
+    return number == 1 and stop >= 0 and inner[0] in {1, 2, 3} and inner[2] >= 0
+
+
+def read_request(data: bytes) -> Iterator[SpanNode | SpanLog]:
+    """The spans and log records of one export request: they share a frame, and their fields tell them apart.
+
+    Raises:
+        CutError: the data ends too early, after what was read.
+    """
+    yield from _level(data, 0, len(data), (1, 2, 2))
+
+
+def _level(data: bytes, begin: int, end: int, numbers: tuple[int, ...]) -> Iterator[SpanNode | SpanLog]:
+    """What stands below a message: resources hold scopes, and scopes hold spans. A cut one is read up to the cut."""
+    wanted = numbers[0]
+    place = begin
+    while place < end:
+        try:
+            number, place_of, stop = next(_fields(data, place, end))
+        except CutError:
+            inside = _open_field(data, place, end)
+            if inside is not None and inside[0] == wanted and len(numbers) > 1:
+                yield from _level(data, inside[1], end, numbers[1:])
+            raise
+        if number == wanted and stop >= 0:
+            if len(numbers) > 1:
+                yield from _level(data, place_of, stop, numbers[1:])
+            else:
+                found = _record(data, place_of, stop)
+                if found is not None:
+                    yield found
+        place = stop if stop >= 0 else _after(data, place)
+
+
+def _open_field(data: bytes, place: int, end: int) -> tuple[int, int] | None:
+    """Number and begin of the field of bytes that the data ends in."""
+    try:
+        key, place = _varint(data, place)
+        if key & 7 != _BYTES:
+            return None
+        _, place = _varint(data, place)
+    except (IndexError, CutError):
+        return None
+    return (key >> 3, place) if place <= end else None
+
+
+def _after(data: bytes, place: int) -> int:
+    key, place = _varint(data, place)
+    if key & 7 == _VARINT:
+        return _varint(data, place)[1]
+    return place + (8 if key & 7 == _FIXED64 else 4)
+
+
+def _record(data: bytes, begin: int, end: int) -> SpanNode | SpanLog | None:
+    """A span, or a log record: a span begins with its trace id (field 1, bytes), a log record with its time (fixed)."""
+    key = data[begin] if begin < end else 0
+    return _span(data, begin, end) if key == 0x0A else _log(data, begin, end)
+
+
+def _span(data: bytes, begin: int, end: int) -> SpanNode:
+    trace_id = span_id = parent = start = stop_ns = 0
+    name = status_message = ""
+    status: SpanStatus = "unset"
+    attributes: dict[str, Any] = {}
+    events: list[SpanEvent] = []
+    for number, value, stop in _fields(data, begin, end):
+        if number == 9:
+            _pair(data, value, stop, attributes)
+        elif number == 1:
+            trace_id = int.from_bytes(data[value:stop])
+        elif number == 2:
+            span_id = int.from_bytes(data[value:stop])
+        elif number == 4:
+            parent = int.from_bytes(data[value:stop])
+        elif number == 5:
+            name = _text(data, value, stop)
+        elif number == 7:
+            start = value
+        elif number == 8:
+            stop_ns = value
+        elif number == 11:
+            events.append(_event(data, value, stop))
+        elif number == 15:
+            for field, told, limit in _fields(data, value, stop):
+                if field == 2:
+                    status_message = _text(data, told, limit)
+                elif field == 3:
+                    status = _STATUS.get(told, "unset")
+    return SpanNode(
+        name,
+        trace_id=trace_id,
+        span_id=span_id,
+        parent_span_id=parent or None,
+        start_ns=start,
+        end_ns=stop_ns,
+        attributes=attributes,
+        status=status,
+        events=tuple(events),
+        status_message=status_message,
+    )
+
+
+def _event(data: bytes, begin: int, end: int) -> SpanEvent:
+    at, name = 0, ""
+    attributes: dict[str, Any] = {}
+    for number, value, stop in _fields(data, begin, end):
+        if number == 1:
+            at = value
+        elif number == 2:
+            name = _text(data, value, stop)
+        elif number == 3:
+            _pair(data, value, stop, attributes)
+    return SpanEvent(name, time_ns=at, attributes=attributes)
+
+
+def _log(data: bytes, begin: int, end: int) -> SpanLog | None:
+    trace_id = span_id = at = observed = 0
+    name = ""
+    attributes: dict[str, Any] = {}
+    body: Any = None
+    for number, value, stop in _fields(data, begin, end):
+        if number == 1:
+            at = value
+        elif number == 5:
+            body = _value(data, value, stop)
+        elif number == 6:
+            _pair(data, value, stop, attributes)
+        elif number == 9:
+            trace_id = int.from_bytes(data[value:stop])
+        elif number == 10:
+            span_id = int.from_bytes(data[value:stop])
+        elif number == 11:
+            observed = value
+        elif number == 12:
+            name = _text(data, value, stop)
+    if not span_id:
+        return None
+    attributes |= body if isinstance(body, dict) else {} if body is None else {"body": body}
+    name = name or str(attributes.get("event.name") or "")
+    return SpanLog(trace_id, span_id, SpanEvent(name, time_ns=at or observed, attributes=attributes))
+
+
+def _text(data: bytes, begin: int, end: int) -> str:
+    return data[begin:end].decode("utf-8", "replace")
+
+
+def _pair(data: bytes, begin: int, end: int, into: dict[str, Any]) -> None:
+    # The common pair is a short key and a short text: read without a loop.
+    try:
+        size = data[begin + 1]
+        middle = begin + 2 + size
+        if data[begin] == 0x0A and size < 0x80 and data[middle] == 0x12:
+            key = data[begin + 2 : middle].decode()
+            inner = middle + 2
+            if data[inner] == 0x0A and inner + 2 + data[inner + 1] == end and data[inner + 1] < 0x80:
+                into[key] = data[inner + 2 : end].decode()
+                return
+    except (IndexError, UnicodeDecodeError):
+        pass
+    key, value = "", None
+    for number, place, stop in _fields(data, begin, end):
+        if number == 1:
+            key = _text(data, place, stop)
+        elif number == 2:
+            value = _value(data, place, stop)
+    into[key] = value
+
+
+def _value(data: bytes, begin: int, end: int) -> Any:
+    found: Any = None
+    for number, value, stop in _fields(data, begin, end):
+        if number == 1:
+            found = _text(data, value, stop)
+        elif number == 2:
+            found = bool(value)
+        elif number == 3:
+            found = value - (_SIGN << 1) if value >= _SIGN else value
+        elif number == 4:
+            found = _double(value.to_bytes(8, "little"))[0]
+        elif number == 5:
+            found = [
+                _value(data, place, limit) for field, place, limit in _fields(data, value, stop) if field == 1
+            ]
+        elif number == 6:
+            found = {}
+            for field, place, limit in _fields(data, value, stop):
+                if field == 1:
+                    _pair(data, place, limit, found)
+        elif number == 7:
+            found = base64.b64encode(data[value:stop]).decode()
+    return found
+
+
+def sized_requests(data: bytes) -> list[bytes]:
+    """The requests of a file that writes each after its size, in four bytes or as a varint; empty if it is none of these."""
+    for read_size in (_four_bytes, _varint):
+        found: list[bytes] = []
+        place = 0
+        while place < len(data):
+            try:
+                size, place = read_size(data, place)
+            except (IndexError, CutError, struct.error):
+                break
+            request = data[place : place + size]
+            if not size or not is_request(request):
+                break
+            found.append(request)
+            place += size
+        if found:
+            return found
+    return []
+
+
+def _four_bytes(data: bytes, place: int) -> tuple[int, int]:
+    (size,) = struct.unpack_from(">I", data, place)
+    return size, place + 4

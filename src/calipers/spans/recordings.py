@@ -1,0 +1,301 @@
+"""Recordings: files with spans, log records or message histories, read as traces. `read_traces`, `Recording`.
+
+    for trace in read_traces("spans.json", "logs.json"):
+        print(trace.output_text, trace.tool_calls)
+
+| file | what it is |
+|---|---|
+| OTLP, JSON or protobuf | an export request; several, one a line (JSON) or one after the other with their sizes (protobuf) |
+| a list of spans | as the Python SDK prints them with `to_json` |
+| a message history | a list of messages, or an object with `messages`; one a line for many |
+
+Each may be compressed with gzip. A folder stands for all files in it. The content of a file says what it is, not its name.
+All files given together are one recording: neither the order of spans nor the file that one stands in matters.
+
+What cannot be read is noted, and the rest is kept: a line that is damaged, a file that is cut off, spans that follow no known
+convention. `Recording.notes` has these words, and each trace those about itself in `metadata["notes"]`.
+"""
+
+import os
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO, Final, NamedTuple
+
+import msgspec
+
+from calipers.data.trace import Trace
+from calipers.errors import InvalidTraceError
+
+from . import otlp_json, otlp_protobuf
+from .conversation_trace import trace_of, trace_of_history
+from .messages import Message, Usage, read_messages, usage_of
+from .otlp_json import SpanLog
+from .runs import conversations, runs_in
+from .tree import SpanNode, SpanTree
+
+_GZIP: Final = b"\x1f\x8b"
+_CHUNK: Final = 1 << 20
+_MOST_NAMES: Final = 3
+"""How many names a note lists."""
+
+
+class History(NamedTuple):
+    """A message history."""
+
+    messages: list[Message]
+    usages: list[Usage | None]
+    """What each answer of a model cost."""
+
+
+class Recording(NamedTuple):
+    """What some files hold."""
+
+    traces: list[Trace]
+    notes: list[str]
+    """What could not be read, in words."""
+
+
+def read_traces(*paths: str | os.PathLike[str]) -> list[Trace]:
+    """The conversations in some files, each as a trace: those of spans in order of their start, then message histories.
+
+    Raises:
+        InvalidTraceError: the files hold no conversation; the message says what they hold.
+        OSError: a file cannot be read.
+    """
+    recording = read_recording(*paths)
+    if not recording.traces:
+        listed = ", ".join(repr(str(path)) for path in paths)
+        why = f": {'; '.join(recording.notes)}" if recording.notes else ""
+        raise InvalidTraceError(f"no conversation found in {listed or 'no files'}{why}")
+    return recording.traces
+
+
+def read_recording(*paths: str | os.PathLike[str]) -> Recording:
+    """The conversations in some files, and what could not be read."""
+    notes: dict[str, None] = {}
+    spans: list[SpanNode] = []
+    logs: list[SpanLog] = []
+    histories: list[History] = []
+    for item in read_files(paths, notes.setdefault):
+        if isinstance(item, SpanNode):
+            spans.append(item)
+        elif isinstance(item, SpanLog):
+            logs.append(item)
+        else:
+            histories.append(item)
+    traces = traces_of(spans, logs, notes.setdefault)
+    traces += [trace_of_history(history.messages, history.usages) for history in histories]
+    return Recording(traces, list(notes))
+
+
+def traces_of(
+    spans: Iterable[SpanNode], logs: Iterable[SpanLog] = (), note: Callable[[str], Any] = lambda _: None
+) -> list[Trace]:
+    """The conversations that some spans and log records tell of."""
+    nodes = list(spans)
+    _join_logs(nodes, logs, note)
+    tree = SpanTree(nodes)
+    runs, unread = runs_in(tree)
+    known = {run.trace_id for run in runs}
+    strangers = Counter(node.name for node in unread if node.trace_id not in known)
+    if strangers:
+        names = ", ".join(repr(name) for name, _ in strangers.most_common(_MOST_NAMES))
+        more = len(strangers) - _MOST_NAMES
+        note(
+            f"{strangers.total()} spans belong to no run of an agent and follow no known convention: "
+            f"{names}{f' and {more} more' if more > 0 else ''}"
+        )
+    return [trace_of(conversation) for conversation in conversations(runs)]
+
+
+def _join_logs(nodes: Sequence[SpanNode], logs: Iterable[SpanLog], note: Callable[[str], Any]) -> None:
+    """Make log records events of their spans."""
+    by_span: dict[tuple[int, int], list[SpanLog]] = {}
+    for log in logs:
+        by_span.setdefault((log.trace_id, log.span_id), []).append(log)
+    if not by_span:
+        return
+    for node in nodes:
+        own = by_span.pop((node.trace_id, node.span_id), None)
+        if own is not None:
+            ordered = sorted(own, key=lambda log: log.event.time_ns)
+            node.events = (*node.events, *(log.event for log in ordered))
+    if by_span:
+        note(f"{sum(map(len, by_span.values()))} log records belong to spans that are not here")
+
+
+# ---------------------------------------------------------------------- files
+
+
+def read_files(
+    paths: Iterable[str | os.PathLike[str]], note: Callable[[str], Any]
+) -> Iterator[SpanNode | SpanLog | History]:
+    """What some files and folders hold, one thing after the other.
+
+    Raises:
+        OSError: a file cannot be read.
+    """
+    for path in paths:
+        place = Path(path)
+        if place.is_dir():
+            files = sorted(
+                each for each in place.rglob("*") if each.is_file() and not each.name.startswith(".")
+            )
+            yield from read_files(files, note)
+            continue
+        with place.open("rb") as file:
+            begin = file.read(2)
+            file.seek(0)
+            yield from _read_file(_Unzipped(file) if begin == _GZIP else file, str(place), note)
+
+
+class _Unzipped:
+    """A compressed file as if it were not. Of one that is cut off, all is read up to the cut."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._unzip = zlib.decompressobj(wbits=31)
+        self._waiting = b""
+        self.is_cut = False
+
+    def read(self, size: int = -1) -> bytes:
+        while size < 0 or len(self._waiting) < size:
+            chunk = self._file.read(_CHUNK)
+            if not chunk:
+                self.is_cut = self.is_cut or not self._unzip.eof
+                break
+            try:
+                self._waiting += self._unzip.decompress(chunk)
+                while self._unzip.eof and self._unzip.unused_data:  # several, one after the other
+                    rest = self._unzip.unused_data
+                    self._unzip = zlib.decompressobj(wbits=31)
+                    self._waiting += self._unzip.decompress(rest)
+            except zlib.error:
+                self.is_cut = True
+                break
+        size = len(self._waiting) if size < 0 else size
+        found, self._waiting = self._waiting[:size], self._waiting[size:]
+        return found
+
+
+def _read_file(
+    file: BinaryIO | _Unzipped, name: str, note: Callable[[str], Any]
+) -> Iterator[SpanNode | SpanLog | History]:
+    begin = file.read(_CHUNK)
+    if not begin:
+        note(f"{name!r} is empty")
+        return
+    is_text = begin.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in {b"{", b"["}
+    if is_text and not (begin[:1] == b"\n" and otlp_protobuf.is_request(begin)):
+        yield from _read_text(file, begin.removeprefix(b"\xef\xbb\xbf"), name, note)
+    else:
+        yield from _read_binary(begin + file.read(), name, note)
+    if isinstance(file, _Unzipped) and file.is_cut:
+        note(f"{name!r} is cut off: its end is missing, what stands before it was read")
+
+
+def _read_binary(data: bytes, name: str, note: Callable[[str], Any]) -> Iterator[SpanNode | SpanLog]:
+    requests = [data] if otlp_protobuf.is_request(data) else otlp_protobuf.sized_requests(data)
+    if not requests:
+        note(f"{name!r} is no recording: it is neither JSON nor OTLP; it begins {data[:20]!r}")
+        return
+    for request in requests:
+        try:
+            yield from otlp_protobuf.read_request(request)
+        except otlp_protobuf.CutError as error:
+            note(f"{name!r} is cut off or damaged: {error}; what stands before that was read")
+
+
+def _read_text(
+    file: BinaryIO | _Unzipped, begin: bytes, name: str, note: Callable[[str], Any]
+) -> Iterator[SpanNode | SpanLog | History]:
+    first, newline, rest = begin.lstrip().partition(b"\n")
+    if newline and rest.strip() and _is_whole(first):
+        yield from _read_lines(_lines(begin, file), name, note)
+        return
+    document = begin + file.read()
+    try:
+        yield from _read_document(document, name, note)
+    except msgspec.DecodeError as error:
+        spans = list(otlp_json.read_cut_request(document))
+        yield from spans
+        kept = f"; {len(spans)} spans before that were read" if spans else ""
+        note(f"{name!r} is cut off or damaged: {error}{kept}")
+
+
+def _is_whole(line: bytes) -> bool:
+    try:
+        msgspec.json.decode(line, type=msgspec.Raw)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return False
+    return True
+
+
+def _lines(begin: bytes, file: BinaryIO | _Unzipped) -> Iterator[bytes]:
+    waiting = begin
+    while True:
+        *whole, waiting = waiting.split(b"\n")
+        yield from whole
+        chunk = file.read(_CHUNK)
+        if not chunk:
+            break
+        waiting += chunk
+    if waiting:
+        yield waiting
+
+
+def _read_lines(
+    lines: Iterable[bytes], name: str, note: Callable[[str], Any]
+) -> Iterator[SpanNode | SpanLog | History]:
+    single: list[Any] = []
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            items = list(_read_document(line, name, note, single))
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            kept = list(otlp_json.read_cut_request(line))
+            yield from kept
+            note(f"line {number} of {name!r} is damaged: {error}")
+            continue
+        yield from items
+    if single:  # one message a line
+        yield _history(single)
+
+
+def _read_document(
+    document: bytes, name: str, note: Callable[[str], Any], single: list[Any] | None = None
+) -> Iterator[SpanNode | SpanLog | History]:
+    """What one JSON document holds. `single` takes messages that stand alone."""
+    head = document[:200]
+    if b'"resourceSpans"' in head or b'"resourceLogs"' in head:
+        yield from otlp_json.read_request(document)
+        return
+    data = msgspec.json.decode(document)
+    if isinstance(data, dict) and data.keys() & {"resourceSpans", "resourceLogs"}:
+        yield from otlp_json.read_request(document)
+    elif otlp_json.is_printed_span(data):
+        yield otlp_json.printed_span(data)
+    elif isinstance(data, list) and data and all(map(otlp_json.is_printed_span, data)):
+        yield from map(otlp_json.printed_span, data)
+    elif single is not None and isinstance(data, dict) and "messages" not in data and read_messages([data]):
+        single.append(data)
+    else:
+        listed = data.get("messages") if isinstance(data, dict) else data
+        found = _history(listed if isinstance(listed, list) else [])
+        if found.messages:
+            yield found
+        else:
+            note(f"{name!r} holds JSON that is neither spans nor messages; it begins {document[:40]!r}")
+
+
+def _history(entries: Sequence[Any]) -> History:
+    messages: list[Message] = []
+    usages: list[Usage | None] = []
+    for entry in entries:
+        found = read_messages([entry])
+        messages += found
+        usages += [usage_of(entry) for message in found if message.role == "assistant"]
+    return History(messages, usages)

@@ -1,0 +1,308 @@
+"""Runs and conversations among spans: `runs_in`, `conversations`.
+
+A run is what one trace of OpenTelemetry holds: the requests to models, the tools and the agents in it. Where the agents of
+one trace name different conversations, it holds as many runs.
+
+Several spans may tell of one request: two instrumentations, an SDK that traces itself, a framework around it. Spans inside
+each other, without a tool or an agent between them, are one request, whose innermost span counts its tokens; so are spans of
+two conventions with the same id of the answer. Two requests that merely look alike are two.
+
+Runs belong to one conversation if they name it. Runs that name none do if the messages say so: the first request of one
+begins with all that was said in the other. A program that calls an SDK without a span of its own leaves a trace for each
+request, and this is what joins them.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final
+
+import msgspec
+from msgspec import UNSET
+
+from .conventions import openinference
+from .conventions.family import step_of
+from .messages import Call, Message, Result, Text, parts_of, tell_content
+from .steps import AgentStep, ModelStep, ToolStep, text
+from .tree import SpanNode, SpanTree
+
+_CONVERSATION: Final = ("gen_ai.conversation.id", "session.id")
+
+
+class Request(msgspec.Struct):
+    """One request to a model, as one or several spans tell of it."""
+
+    steps: list[ModelStep]
+    """The innermost first."""
+
+    @property
+    def start_ns(self) -> int:
+        """When it began."""
+        return self.steps[-1].node.start_ns
+
+    @property
+    def end_ns(self) -> int:
+        """When it ended."""
+        return self.steps[0].node.end_ns
+
+    def first(self, name: str) -> Any:
+        """The value of the innermost span that has one."""
+        return next((value for step in self.steps if (value := getattr(step, name)) is not None), None)
+
+    def given(self) -> list[Message] | None:
+        """The messages that the model was given."""
+        return _fullest(step.read_given() for step in self.steps)
+
+    def answer(self) -> list[Message] | None:
+        """What it answered. A request that failed has none."""
+        return _fullest(step.read_answer() for step in self.steps)
+
+
+def _fullest(readings: Iterable[list[Message] | None]) -> list[Message] | None:
+    """The first of several readings that tells contents; else the first."""
+    first: list[Message] | None = None
+    for messages in readings:
+        if messages is not None:
+            if tell_content(messages):
+                return messages
+            first = messages if first is None else first
+    return first
+
+
+class Run(msgspec.Struct):
+    """The steps of one trace that belong together."""
+
+    trace_id: int
+    conversation: str | None
+    agents: list[AgentStep]
+    requests: list[Request]
+    tools: list[ToolStep]
+    roots: list[SpanNode]
+
+    @property
+    def start_ns(self) -> int:
+        """When it began."""
+        starts = [request.start_ns for request in self.requests[:1]]
+        starts += [step.node.start_ns for steps in (self.agents, self.tools) for step in steps[:1]]
+        return min(starts)
+
+
+# ---------------------------------------------------------------------- spans to runs
+
+
+class _Place(msgspec.Struct):
+    """What a span passes down to those below it."""
+
+    conversation: str | None = None
+    agent: SpanNode | None = None
+    """The outermost agent above."""
+    request: ModelStep | None = None
+    """The request that the span is part of."""
+
+
+def runs_in(tree: SpanTree) -> tuple[list[Run], list[SpanNode]]:
+    """The runs among some spans, and the spans of which no convention is known."""
+    places: dict[int, _Place] = {}
+    found: dict[tuple[int, int], _Found] = {}
+    unread: list[SpanNode] = []
+    for node in tree:
+        above = places.get(id(node.parent), _NOWHERE) if node.parent is not None else _NOWHERE
+        step = step_of(node)
+        here = _Place(
+            (step.conversation if step is not None else text(node.attributes, *_CONVERSATION))
+            or above.conversation,
+            above.agent,
+            above.request,
+        )
+        places[id(node)] = here
+        if step is None:
+            unread.append(node)
+            continue
+        if isinstance(step, AgentStep) and here.agent is None:
+            here.agent = node
+        key = node.trace_id, id(here.agent) if here.agent is not None else 0
+        into = found.get(key)
+        if into is None:
+            into = found[key] = _Found()
+        into.conversation = into.conversation or here.conversation
+        if isinstance(step, ModelStep):
+            into.models.append((step, above.request))
+            here.request = step
+        else:
+            here.request = None
+            if isinstance(step, AgentStep):
+                into.agents.append(step)
+            else:
+                into.tools.append(step)
+    return list(_runs(found)), unread
+
+
+_NOWHERE: Final = _Place()
+
+
+class _Found(msgspec.Struct):
+    """The steps below one agent, or of a trace without one."""
+
+    conversation: str | None = None
+    agents: list[AgentStep] = []
+    models: list[tuple[ModelStep, ModelStep | None]] = []
+    """Each with the request that it is part of."""
+    tools: list[ToolStep] = []
+
+
+def _runs(found: dict[tuple[int, int], _Found]) -> Iterator[Run]:
+    """The runs: what one trace holds, split only where its parts name different conversations."""
+    by_trace: dict[int, list[_Found]] = {}
+    for (trace_id, _), part in found.items():
+        by_trace.setdefault(trace_id, []).append(part)
+    for trace_id, parts in by_trace.items():
+        named = list(dict.fromkeys(part.conversation for part in parts if part.conversation is not None))
+        if len(named) < 2:
+            yield _run(trace_id, named[0] if named else None, parts)
+            continue
+        for name in named:
+            yield _run(trace_id, name, [part for part in parts if (part.conversation or named[0]) == name])
+
+
+def _run(trace_id: int, conversation: str | None, parts: Sequence[_Found]) -> Run:
+    agents = [step for part in parts for step in part.agents]
+    tools = sorted((step for part in parts for step in part.tools), key=lambda step: step.node.start_ns)
+    models = [each for part in parts for each in part.models]
+    requests = sorted(_requests(models), key=lambda request: request.start_ns)
+    roots = [step.node for step in agents if step.node.parent is None] or [step.node for step in agents[:1]]
+    return Run(trace_id, conversation, agents, requests, tools, roots)
+
+
+def _requests(models: Sequence[tuple[ModelStep, ModelStep | None]]) -> list[Request]:
+    outer = {id(above) for _, above in models if above is not None}
+    above_of = {id(step): above for step, above in models}
+    found: list[Request] = []
+    taken: set[int] = set()
+    for step, _ in reversed(models):  # so that of several inside one, the last tells what the outer one tells
+        if id(step) in outer:
+            continue
+        chain = [step]
+        while (above := above_of[id(chain[-1])]) is not None and id(above) not in taken:
+            taken.add(id(above))
+            chain.append(above)
+        found.append(Request(chain))
+    found.reverse()
+    if len({step.convention for step, _ in models}) < 2:
+        return found
+    return _without_doubles(found)
+
+
+def _without_doubles(requests: Iterable[Request]) -> list[Request]:
+    """Requests of two conventions with the same id of the answer made one."""
+    by_answer: dict[str, Request] = {}
+    found: list[Request] = []
+    for request in requests:
+        answer = request.first("response_id") or next(
+            (
+                told
+                for step in request.steps
+                if step.convention == openinference.CONVENTION
+                and (told := openinference.response_id(step.node)) is not None
+            ),
+            None,
+        )
+        first = by_answer.get(answer) if answer is not None else None
+        if first is not None and {step.convention for step in first.steps}.isdisjoint(
+            step.convention for step in request.steps
+        ):
+            first.steps += request.steps
+            continue
+        if answer is not None:
+            by_answer[answer] = request
+        found.append(request)
+    return found
+
+
+# ---------------------------------------------------------------------- runs to conversations
+
+
+def conversations(runs: Iterable[Run]) -> list[list[Run]]:
+    """The runs by conversation, each in order of time; the conversation that began first comes first."""
+    ordered = sorted(runs, key=lambda run: run.start_ns)
+    by_name: dict[str, list[Run]] = {}
+    found: list[list[Run]] = []
+    said: dict[int, list[_Said]] = {}
+    for run in ordered:
+        if run.conversation is not None:
+            if run.conversation not in by_name:
+                found.append(by_name.setdefault(run.conversation, []))
+            by_name[run.conversation].append(run)
+            continue
+        before = _said_before(run, said)
+        if before is None:
+            home: list[Run] = []
+            found.append(home)
+        else:
+            before.is_continued = True
+            home = before.home
+        home.append(run)
+        _note_said(run, home, said)
+    return found
+
+
+class _Said(msgspec.Struct):
+    """All that had been said at the end of a run."""
+
+    home: list[Run]
+    keys: list[Any]
+    is_continued: bool = False
+
+
+def _said_before(run: Run, said: dict[int, list[_Said]]) -> _Said | None:
+    """The run that this one goes on from: the one that said most of what its first request begins with."""
+    if not run.requests:
+        return None
+    keys = _keys(run.requests[0].given() or ())
+    best: _Said | None = None
+    running = 0
+    known = False
+    for place, key in enumerate(keys):
+        running = hash((running, key))
+        known = known or key[1] is not None
+        if not known or running not in said:
+            continue
+        candidates = [each for each in said[running] if each.keys == keys[: place + 1]]
+        if candidates:
+            fresh = [each for each in candidates if not each.is_continued]
+            best = (fresh or candidates)[-1]
+    return best
+
+
+def _note_said(run: Run, home: list[Run], said: dict[int, list[_Said]]) -> None:
+    if not run.requests:
+        return
+    last = run.requests[-1]
+    given = _keys(last.given() or ())
+    answered = _keys(last.answer() or ())
+    if not any(kind == "assistant" for kind, _ in answered):
+        # The next request may tell the answer in other words, or ask again after a failure.
+        _note(given, home, said)
+    if answered:
+        _note(given + answered, home, said)
+
+
+def _note(keys: list[Any], home: list[Run], said: dict[int, list[_Said]]) -> None:
+    running = 0
+    for key in keys:
+        running = hash((running, key))
+    if keys:
+        said.setdefault(running, []).append(_Said(home, keys))
+
+
+def _keys(messages: Iterable[Message]) -> list[Any]:
+    """What tells messages apart: texts, and the ids of calls. System prompts are left out: not all requests repeat them."""
+    found: list[Any] = []
+    for role, part in parts_of(messages):
+        if role == "system":
+            continue
+        if isinstance(part, Text):
+            found.append((role, part.text))
+        elif isinstance(part, Call):
+            given = "" if part.arguments is UNSET else repr(part.arguments)
+            found.append(("call", part.call_id or f"{part.name}{given}"))
+        elif isinstance(part, Result):
+            found.append(("result", part.call_id))
+    return found

@@ -1,0 +1,123 @@
+"""What a span says, whatever convention it follows: `AgentStep`, `ModelStep`, `ToolStep`.
+
+A convention reads one span and knows nothing of others. What a span does not show is `UNSET`, or `None` where it is a name,
+an id or a number. Messages are read only when someone asks: a request repeats the whole history before it.
+"""
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from .messages import Message
+from .tree import SpanNode
+
+Reading: TypeAlias = Callable[[], list[Message] | None]
+"""Reads messages when it is called; `None`: the span has none."""
+
+
+def nothing() -> None:
+    """The reading of a span without messages."""
+
+
+class AgentStep(msgspec.Struct):
+    """An agent ran, or another piece of work that holds a whole run."""
+
+    node: SpanNode
+    name: str | None = None
+    conversation: str | None = None
+    input_text: str | None = None
+    output_text: str | None = None
+    error: str | None = None
+    history: Reading = nothing
+    """The messages of this run, where the span of the agent has them all."""
+
+
+class ModelStep(msgspec.Struct):
+    """A model was asked."""
+
+    node: SpanNode
+    convention: str
+    model: str | None = None
+    conversation: str | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost: float | None = None
+    error: str | None = None
+    response_id: str | None = None
+    given: Reading = nothing
+    """The messages that the model was given."""
+    answer: Reading = nothing
+    """What it answered."""
+    _given: list[Message] | UnsetType | None = UNSET
+    _answer: list[Message] | UnsetType | None = UNSET
+
+    def read_given(self) -> list[Message] | None:
+        """The messages that the model was given; `None` if the span has none."""
+        if self._given is UNSET:
+            self._given = self.given()
+        return self._given
+
+    def read_answer(self) -> list[Message] | None:
+        """What the model answered; `None` if the span does not say."""
+        if self._answer is UNSET:
+            self._answer = self.answer()
+        return self._answer
+
+
+class ToolStep(msgspec.Struct):
+    """A tool ran."""
+
+    node: SpanNode
+    convention: str
+    name: str
+    conversation: str | None = None
+    arguments: dict[str, Any] | UnsetType = UNSET
+    output: Any = UNSET
+    error: str | None = None
+    call_id: str | None = None
+    is_answer: bool = False
+    """Whether it is a framework's way to let its model answer, and no tool."""
+
+
+Step: TypeAlias = AgentStep | ModelStep | ToolStep
+
+
+# ---------------------------------------------------------------------- what all conventions share
+
+
+def failure_of(node: SpanNode) -> str | None:
+    """Why a span failed, in words; `None` if it did not."""
+    if node.status != "error":
+        return None
+    for event in node.events:
+        if event.name == "exception":
+            told = event.attributes.get("exception.message")
+            kind = str(event.attributes.get("exception.type") or "").rpartition(".")[2]
+            if told or kind:
+                return f"{kind}: {told}" if told and kind else str(told or kind)
+    kind, described = str(node.attributes.get("error.type") or ""), node.status_message
+    if described and kind not in described:
+        return f"{kind}: {described}"
+    return described or kind or "failed"
+
+
+def count(attributes: dict[str, Any], *names: str) -> int | None:
+    """The first of some attributes that is a number of tokens."""
+    for name in names:
+        value = attributes.get(name)
+        if type(value) is int and value >= 0:
+            return value
+        if type(value) is float and value >= 0 and value.is_integer():
+            return int(value)
+    return None
+
+
+def text(attributes: dict[str, Any], *names: str) -> str | None:
+    """The first of some attributes that is a text with something in it."""
+    for name in names:
+        value = attributes.get(name)
+        if type(value) is str and value:
+            return value
+    return None

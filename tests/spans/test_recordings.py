@@ -1,0 +1,384 @@
+"""Recordings of other programs become traces."""
+
+import gzip
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from calipers.data.trace import Trace, TurnType
+from calipers.errors import InvalidTraceError
+from calipers.spans import read_recording, read_traces
+
+from .recorded import as_json, as_protobuf, in_base64, log, logs_as_protobuf, span
+
+
+def read(tmp_path: Path, *contents: bytes) -> list[Trace]:
+    paths = []
+    for number, content in enumerate(contents):
+        path = tmp_path / f"{number}.recording"
+        path.write_bytes(content)
+        paths.append(path)
+    return read_traces(*paths)
+
+
+def told(traces: list[Trace]) -> list[Any]:
+    """What traces say, without ids that are drawn anew."""
+    return [
+        [
+            trace.input_text,
+            trace.output_text,
+            trace.total_input_tokens,
+            trace.total_output_tokens,
+            trace.metadata,
+            [(turn.turn_type, turn.content) for turn in trace.turns],
+            [call.plain_data() for call in trace.tool_calls],
+        ]
+        for trace in traces
+    ]
+
+
+def messages(*said: tuple[str, Any]) -> str:
+    """Messages as OpenTelemetry's conventions write them: a text, or parts."""
+    return json.dumps(
+        [
+            {
+                "role": role,
+                "parts": parts if isinstance(parts, list) else [{"type": "text", "content": parts}],
+            }
+            for role, parts in said
+        ]
+    )
+
+
+ASKS = [{"type": "tool_call", "id": "c1", "name": "find", "arguments": {"to": "Oslo"}}]
+TELLS = [{"type": "tool_call_response", "id": "c1", "response": ["OS12"]}]
+
+
+def agent_spans(conversation: str = "v1", at: int = 0, trace: int | None = None) -> list[dict[str, Any]]:
+    """An agent that asks its model twice and calls a tool in between."""
+    named = {"gen_ai.conversation.id": conversation}
+    root = span(
+        "invoke_agent a",
+        at=at,
+        takes=9,
+        trace=trace,
+        attributes={
+            "gen_ai.operation.name": "invoke_agent",
+            "gen_ai.agent.name": "a",
+            "gen_ai.usage.input_tokens": 300,
+            **named,
+        },
+    )
+    model = {"gen_ai.operation.name": "chat", "gen_ai.response.model": "m", **named}
+    first = span(
+        "chat m",
+        root,
+        at=at + 1,
+        attributes=model
+        | {
+            "gen_ai.usage.input_tokens": 100,
+            "gen_ai.usage.output_tokens": 10,
+            "gen_ai.input.messages": messages(("user", "to Oslo?")),
+            "gen_ai.output.messages": messages(("assistant", ASKS)),
+        },
+    )
+    tool = span(
+        "execute_tool find",
+        root,
+        at=at + 3,
+        attributes={
+            "gen_ai.operation.name": "execute_tool",
+            "gen_ai.tool.name": "find",
+            "gen_ai.tool.call.id": "c1",
+            "gen_ai.tool.call.arguments": '{"to": "Oslo"}',
+            "gen_ai.tool.call.result": '["OS12"]',
+        },
+    )
+    last = span(
+        "chat m",
+        root,
+        at=at + 5,
+        attributes=model
+        | {
+            "gen_ai.usage.input_tokens": 200,
+            "gen_ai.usage.output_tokens": 20,
+            "gen_ai.input.messages": messages(("user", "to Oslo?"), ("assistant", ASKS), ("tool", TELLS)),
+            "gen_ai.output.messages": messages(("assistant", "OS12.")),
+        },
+    )
+    return [last, tool, first, root]
+
+
+def test_a_run_of_an_agent_is_a_trace(tmp_path):
+    (trace,) = read(tmp_path, as_json(agent_spans()))
+    assert (trace.agent_name, trace.input_text, trace.output_text) == ("a", "to Oslo?", "OS12.")
+    assert [turn.turn_type for turn in trace.turns] == [
+        TurnType.USER_MESSAGE,
+        TurnType.LLM_CALL,
+        TurnType.TOOL_CALL,
+        TurnType.LLM_CALL,
+        TurnType.AGENT_MESSAGE,
+    ]
+    (call,) = trace.tool_calls
+    assert (call.name, call.arguments, call.output, call.call_id) == ("find", {"to": "Oslo"}, ["OS12"], "c1")
+    assert (call.success, call.unknown) == (True, ())
+    # The agent's own span repeats the sum.
+    assert (trace.total_input_tokens, trace.total_output_tokens) == (300, 30)
+    assert trace.calls_known
+
+
+def test_the_form_of_a_file_does_not_matter(tmp_path):
+    spans = agent_spans()
+    wanted = told(read(tmp_path, as_json(spans)))
+    one_by_one = [as_json([each]) for each in spans]
+    sized = b"".join(len(each).to_bytes(4, "big") + each for each in (as_protobuf([one]) for one in spans))
+    for content in (
+        as_protobuf(spans),
+        as_json(in_base64(spans)),
+        b"\n".join(one_by_one),
+        gzip.compress(as_json(spans)),
+        gzip.compress(as_protobuf(spans[:2])) + gzip.compress(as_protobuf(spans[2:])),
+        sized,
+    ):
+        assert told(read(tmp_path, content)) == wanted
+    folder = tmp_path / "folder" / "inner"
+    folder.mkdir(parents=True)
+    for number, each in enumerate(one_by_one):
+        (folder / str(number)).write_bytes(each)
+    assert told(read_traces(tmp_path / "folder")) == wanted
+
+
+@given(st.randoms(use_true_random=False), st.integers(0, 8))
+def test_neither_the_order_of_spans_nor_the_file_of_one_matters(
+    tmp_path_factory, chance: random.Random, cut: int
+):
+    spans = [*agent_spans(trace=1), *agent_spans("v2", at=20, trace=2)]
+    folder = tmp_path_factory.mktemp("laws")
+    wanted = told(read(folder, as_json(spans)))
+    chance.shuffle(spans)
+    parts = [part for part in (spans[:cut], spans[cut:]) if part]
+    assert told(read(folder, *map(as_json, parts))) == wanted
+    assert told(read(folder, *map(as_protobuf, parts))) == wanted
+
+
+ATTRIBUTES = st.dictionaries(
+    st.text(min_size=1, max_size=200),
+    st.recursive(
+        st.none()
+        | st.booleans()
+        | st.integers(-(2**63), 2**63 - 1)
+        | st.floats(allow_nan=False, allow_infinity=False)
+        | st.text(max_size=300),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+        max_leaves=5,
+    ),
+    max_size=5,
+)
+
+
+@given(ATTRIBUTES)
+def test_json_and_protobuf_of_the_same_span_are_the_same(attributes: dict[str, Any]):
+    from calipers.spans import otlp_json, otlp_protobuf
+
+    written = [span("x", attributes=attributes, events=[("e", attributes)], error="why")]
+    (one,) = otlp_json.read_request(as_json(written))
+    (other,) = otlp_protobuf.read_request(as_protobuf(written))
+    assert one.attributes == other.attributes == attributes
+    assert one.events == other.events
+    assert (one.trace_id, one.span_id, one.start_ns, one.status, one.status_message) == (
+        other.trace_id,
+        other.span_id,
+        other.start_ns,
+        other.status,
+        other.status_message,
+    )
+
+
+def test_log_records_are_messages_of_their_span(tmp_path):
+    chat = span("chat m", attributes={"gen_ai.operation.name": "chat", "gen_ai.request.model": "m"})
+    logs = [
+        log(chat, "gen_ai.user.message", {"content": "to Oslo?"}, 1),
+        log(chat, "gen_ai.choice", {"index": 0, "message": {"role": "assistant", "content": "OS12."}}, 2),
+    ]
+    for written in (as_json([chat], logs), as_json([chat]) + b"\n" + as_json([], logs)):
+        (trace,) = read(tmp_path, written)
+        assert (trace.input_text, trace.output_text) == ("to Oslo?", "OS12.")
+    (trace,) = read(tmp_path, as_protobuf([chat]), logs_as_protobuf(logs))
+    assert (trace.input_text, trace.output_text) == ("to Oslo?", "OS12.")
+
+
+# ---------------------------------------------------------------------- conversations
+
+
+def request(*given_and_answer: str, **more: Any) -> dict[str, Any]:
+    """A request to a model without any span around it."""
+    given_, answer = given_and_answer
+    return span(
+        "chat m",
+        attributes={
+            "gen_ai.operation.name": "chat",
+            "gen_ai.input.messages": given_,
+            "gen_ai.output.messages": answer,
+        },
+        **more,
+    )
+
+
+def test_runs_that_name_a_conversation_are_one_trace(tmp_path):
+    (trace,) = read(tmp_path, as_json([*agent_spans(), *agent_spans(at=20)]))
+    assert [call.name for call in trace.tool_calls] == ["find", "find"]
+    assert len(read(tmp_path, as_json([*agent_spans(), *agent_spans("other", at=20)]))) == 2
+
+
+def test_requests_without_a_parent_are_joined_by_what_was_said_before(tmp_path):
+    user = ("user", "to Oslo?")
+    talk = [
+        request(messages(user), messages(("assistant", ASKS)), at=0),
+        request(messages(user, ("assistant", ASKS), ("tool", TELLS)), messages(("assistant", "OS12.")), at=5),
+    ]
+    other = [request(messages(("user", "to Rome?")), messages(("assistant", "no")), at=3)]
+    traces = read(tmp_path, as_json([*other, *talk]))
+    assert [trace.output_text for trace in traces] == ["OS12.", "no"]
+    (call,) = traces[0].tool_calls
+    assert (call.output, call.success) == (["OS12"], True)
+
+
+def test_two_equal_requests_are_two_conversations(tmp_path):
+    same = messages(("user", "hi")), messages(("assistant", "hello"))
+    assert len(read(tmp_path, as_json([request(*same, at=0), request(*same, at=5)]))) == 2
+
+
+# ---------------------------------------------------------------------- doubles
+
+
+def test_spans_of_two_instrumentations_around_one_request_are_one_call(tmp_path):
+    outer = span(
+        "chat",
+        takes=5,
+        attributes={
+            "gen_ai.operation.name": "chat",
+            "gen_ai.usage.input_tokens": 7,
+            "gen_ai.response.id": "r",
+        },
+    )
+    inner = span(
+        "ChatCompletion",
+        outer,
+        at=1,
+        attributes={
+            "openinference.span.kind": "LLM",
+            "llm.token_count.prompt": 7,
+            "llm.output_messages.0.message.role": "assistant",
+            "llm.output_messages.0.message.content": "hello",
+        },
+    )
+    (trace,) = read(tmp_path, as_json([outer, inner]))
+    assert (len(trace.llm_calls), trace.total_input_tokens, trace.output_text) == (1, 7, "hello")
+
+
+def test_spans_side_by_side_are_one_call_if_their_answer_has_the_same_id(tmp_path):
+    app = span("app", takes=9)
+    one = span(
+        "chat",
+        app,
+        attributes={
+            "gen_ai.operation.name": "chat",
+            "gen_ai.usage.input_tokens": 7,
+            "gen_ai.response.id": "r",
+        },
+    )
+    two = span(
+        "ChatCompletion",
+        app,
+        attributes={
+            "openinference.span.kind": "LLM",
+            "llm.token_count.prompt": 7,
+            "output.value": '{"id": "r"}',
+        },
+    )
+    (trace,) = read(tmp_path, as_json([app, one, two]))
+    assert (len(trace.llm_calls), trace.total_input_tokens) == (1, 7)
+    two["attributes"][-1]["value"]["stringValue"] = '{"id": "another"}'
+    (trace,) = read(tmp_path, as_json([app, one, two]))
+    assert len(trace.llm_calls) == 2
+
+
+def test_the_same_call_twice_is_two_calls(tmp_path):
+    asks = [each | {"id": number} for number in ("c1", "c2") for each in ASKS]
+    user = ("user", "to Oslo?")
+    (trace,) = read(tmp_path, as_json([request(messages(user), messages(("assistant", asks)))]))
+    assert [call.call_id for call in trace.tool_calls] == ["c1", "c2"]
+
+
+# ---------------------------------------------------------------------- unknown is not none
+
+
+def test_what_a_recording_leaves_out_is_unknown(tmp_path):
+    root = span("invoke_agent", takes=9, attributes={"gen_ai.operation.name": "invoke_agent"})
+    tool = span(
+        "execute_tool", root, attributes={"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "find"}
+    )
+    (trace,) = read(tmp_path, as_json([root, tool]))
+    assert trace.tool_calls[0].unknown == ("arguments", "output")
+    (trace,) = read(tmp_path, as_json([request(messages(("user", "?")), messages(("assistant", ASKS)))]))
+    assert trace.tool_calls[0].unknown == ("output", "success")
+
+
+def test_of_a_request_without_its_answer_no_calls_are_known(tmp_path):
+    bare = span("chat", attributes={"gen_ai.operation.name": "chat", "gen_ai.usage.input_tokens": 5})
+    (trace,) = read(tmp_path, as_json([bare]))
+    assert not trace.calls_known
+    assert trace.tokens_measured
+
+
+# ---------------------------------------------------------------------- bad input
+
+
+def test_what_cannot_be_read_is_noted_and_the_rest_is_kept(tmp_path):
+    spans = agent_spans()
+    whole = as_json(spans)
+    binary = as_protobuf(spans)
+    for content, word in (
+        (whole[:-40], "cut off"),
+        (binary[:-40], "cut off"),
+        (gzip.compress(b"\n".join([whole] * 2))[:-40], "cut off"),
+        (whole + b"\n{broken\n", "line 2"),
+        (as_json([*spans, span("GET /", attributes={"http.method": "GET"})]), "'GET /'"),
+    ):
+        path = tmp_path / "bad"
+        path.write_bytes(content)
+        recording = read_recording(path)
+        assert recording.traces, word
+        assert any(word in note for note in recording.notes), (word, recording.notes)
+
+
+def test_files_without_a_conversation_are_refused_with_what_they_hold(tmp_path):
+    for content, word in (
+        (b"", "is empty"),
+        (b"hello", "neither JSON nor OTLP"),
+        (b'{"a": 1}', "neither spans nor messages"),
+        (as_json([span("GET /")]), "no known convention"),
+    ):
+        with pytest.raises(InvalidTraceError, match=word):
+            read(tmp_path, content)
+
+
+def test_spans_in_a_circle_and_without_parents_are_read(tmp_path):
+    spans = agent_spans()
+    root = spans[-1]
+    root["parentSpanId"] = spans[0]["spanId"]
+    assert len(read(tmp_path, as_json(spans))) == 1
+    (trace,) = read(tmp_path, as_json(spans[:-1]))
+    assert [call.name for call in trace.tool_calls] == ["find"]
+
+
+def test_an_attribute_of_ten_megabytes_is_read(tmp_path):
+    spans = agent_spans()
+    spans[1]["attributes"][-1]["value"]["stringValue"] = "x" * 10_000_000
+    (trace,) = read(tmp_path, as_protobuf(spans))
+    assert len(trace.tool_calls[0].output) == 10_000_000
