@@ -23,6 +23,7 @@ import msgspec
 from calipers.errors import InvalidOptionError, MissingExtraError, ModelFilteredError, UnreadableAnswerError
 
 from .model_answer import Completion
+from .provider_schema import without_nulls
 
 _FENCE = re.compile(r"\A\s*```[\w-]*[ \t]*\r?\n(.*?)\r?\n?[ \t]*```\s*\Z", re.DOTALL)
 _SHOWN = 3
@@ -50,7 +51,7 @@ def read_data(completion: Completion, schema: Mapping[str, Any]) -> Any:
             **details,
         )
     try:
-        data = _parse(text, repair=finish == "stop")
+        data = without_nulls(_parse(text, repair=finish == "stop"), schema)
         problem = violations_of(data, schema)
     except ValueError as error:
         problem = str(error)

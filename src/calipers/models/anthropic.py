@@ -8,14 +8,24 @@ too: the model chose them.
 
 from collections.abc import Mapping, Sequence
 from typing import Any
+from urllib.parse import quote
+
+import msgspec
 
 from calipers.errors import InvalidOptionError
+from calipers.models.model import Ask
 from calipers.models.model_answer import Completion, Draft, Finish, Usage, excerpt, read
 from calipers.models.model_request import Provider, Sound, Tools, endpoint, for_anthropic, laid_over
+from calipers.models.provider_schema import closed_schema
+from calipers.models.wire_format import WireFormat, calls_of, own_parts
 
-ANTHROPIC = Provider("https://api.anthropic.com", ("ANTHROPIC_API_KEY",), "x-api-key")
+ANTHROPIC = Provider(
+    "https://api.anthropic.com", ("ANTHROPIC_API_KEY",), "x-api-key", "", ("ANTHROPIC_BASE_URL",)
+)
 VERSION = {"anthropic-version": "2023-06-01"}
-"""The header that every request must have."""
+"""The header that every request must have. In later versions no model takes a temperature."""
+_MAX_TOKENS = 4096
+"""The longest answer where the question sets no limit: the API has no default."""
 _ENDS: Mapping[Any, Finish] = {
     "end_turn": "stop",
     "stop_sequence": "stop",
@@ -37,7 +47,7 @@ def body(
     messages: Sequence[Mapping[str, Any]],
     *,
     model: str,
-    max_tokens: int = 4096,
+    max_tokens: int = _MAX_TOKENS,
     tools: Tools = (),
     options: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
@@ -64,6 +74,41 @@ def body(
     return laid_over(made, options)
 
 
+def ask_body(ask: Ask, model: str | None) -> dict[str, Any]:
+    """The body of a request for a question."""
+    made = body(_blocks(ask), model=model or "", max_tokens=ask.max_tokens or _MAX_TOKENS, tools=ask.tools)
+    if ask.temperature is not None:
+        made["temperature"] = ask.temperature
+    if ask.schema is not None:
+        made["output_config"] = {"format": {"type": "json_schema", "schema": closed_schema(ask.schema)}}
+    return laid_over(made, ask.options)
+
+
+def _blocks(ask: Ask) -> list[dict[str, Any]]:
+    """The messages, with calls and what they gave as blocks; all results of one turn stand in one message."""
+    found: list[dict[str, Any]] = []
+    for message in ask.messages:
+        role, content = message["role"], message.get("content")
+        if role == "tool":
+            block = {"type": "tool_result", "tool_use_id": message["tool_call_id"], "content": content}
+            if found and found[-1].get("results"):
+                found[-1]["content"].append(block)
+            else:
+                found.append({"role": "user", "content": [block], "results": True})
+        elif role == "assistant" and (said := own_parts(message, "anthropic")) is not None:
+            found.append({"role": role, "content": said})
+        elif calls := calls_of(message):
+            made: list[Any] = [{"type": "text", "text": content}] if content else []
+            made += [
+                {"type": "tool_use", "id": identity, "name": name, "input": msgspec.json.decode(arguments)}
+                for identity, name, arguments in calls
+            ]
+            found.append({"role": role, "content": made})
+        else:
+            found.append({"role": role, "content": content})
+    return [{"role": message["role"], "content": message["content"]} for message in found]
+
+
 def read_answer(raw: Any) -> Completion:
     """What the model answered: an object, JSON text, or a list of events."""
     draft = Draft(raw)
@@ -77,6 +122,8 @@ def read_answer(raw: Any) -> Completion:
             stream.add(draft, kind, message)
         elif (content := read(message, "content")) is not None:
             draft.answered = True
+            draft.about(message)
+            draft.completion.parts = ("anthropic", content)
             _check_ending(draft, message)
             _read_usage(draft, read(message, "usage"))
             draft.say(content)
@@ -106,6 +153,7 @@ def _read_usage(draft: Draft, usage: Any) -> None:
         cache_read=before.cache_read if cached is None else cached,
         cache_write=before.cache_write if stored is None else stored,
         reasoning=before.reasoning if thought is None else thought,
+        cache_write=before.cache_write if stored is None else stored,
     )
 
 
@@ -114,6 +162,9 @@ def _check_ending(draft: Draft, message: Any) -> None:
     draft.end(reason, _ENDS)
     if reason in _BROKEN_OFF:
         draft.problem("incomplete", f"the answer was broken off: stop_reason is {reason!r}", message)
+    if reason == "refusal":
+        details = read(message, "stop_details")
+        draft.decline(read(details, "explanation", "category"))
 
 
 def _is_call(block: Any) -> bool:
@@ -127,6 +178,8 @@ def _read_block(draft: Draft, block: Any) -> None:
         draft.call(read(block, "name"), read(block, "input"), call_id=identity, where=where, raw=block)
     elif read(block, "type") == "text":
         draft.say(read(block, "text"))
+    elif read(block, "type") == "thinking":
+        draft.think(read(block, "thinking"))
 
 
 class _Stream:
@@ -160,3 +213,18 @@ class _Stream:
                 draft.call(read(block, "name"), arguments, call_id=identity, where="a stream", raw=block)
             else:
                 draft.say(pieces or read(block, "text"))
+
+
+MESSAGES = WireFormat(
+    "anthropic",
+    ANTHROPIC,
+    lambda base_url, _: messages_address(base_url),
+    lambda base_url, model: endpoint(base_url, f"/v1/models/{quote(model or '', safe='')}"),
+    ask_body,
+    read_answer,
+    {"temperature": "temperature", "output_config": "schema"},
+    lacks=frozenset({"seed", "top_logprobs"}),
+    headers=VERSION,
+    request_id="request-id",
+)
+"""The Messages API."""

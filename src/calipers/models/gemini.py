@@ -13,9 +13,13 @@ Thoughts are not part of the text.
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from typing import Any
 from urllib.parse import quote
 
+import msgspec
+
+from calipers.models.model import Ask
 from calipers.models.model_answer import (
     Completion,
     Draft,
@@ -36,9 +40,16 @@ from calipers.models.model_request import (
     laid_over,
     socket_address,
 )
+from calipers.models.wire_format import WireFormat, calls_of, own_parts
 
 _KEYS = ("GEMINI_API_KEY", "GOOGLE_API_KEY")
-GEMINI = Provider("https://generativelanguage.googleapis.com", _KEYS, "x-goog-api-key")
+GEMINI = Provider(
+    "https://generativelanguage.googleapis.com",
+    _KEYS,
+    "x-goog-api-key",
+    "",
+    ("GEMINI_BASE_URL", "GOOGLE_GEMINI_BASE_URL"),
+)
 GEMINI_LIVE = Provider("wss://generativelanguage.googleapis.com", _KEYS, "x-goog-api-key")
 LIVE_SAMPLE_RATE = 16000
 """What a Live session hears best: 16-bit frames of one channel at this rate."""
@@ -58,8 +69,13 @@ _EXPECTED = "candidates (generateContent), or toolCall and serverContent (Live)"
 
 def generate_address(base_url: str, model: str) -> str:
     """Where to send a request to a model."""
-    name = quote(model.removeprefix("models/"), safe="")
-    return endpoint(base_url, f"/v1beta/models/{name}:generateContent")
+    return f"{model_address(base_url, model)}:generateContent"
+
+
+def model_address(base_url: str, model: str | None) -> str:
+    """Where a model is described."""
+    name = quote((model or "").removeprefix("models/"), safe="")
+    return endpoint(base_url, f"/v1beta/models/{name}")
 
 
 def live_address(base_url: str) -> str:
@@ -97,6 +113,64 @@ def body(
     if before := [message["content"] for message in messages if message["role"] == "system"]:
         made["systemInstruction"] = {"parts": [{"text": text} for text in before]}
     return laid_over(made, options)
+
+
+def ask_body(ask: Ask, _model: str | None) -> dict[str, Any]:
+    """The body of a request for a question; the model is part of the address."""
+    settings: dict[str, Any] = {
+        "temperature": ask.temperature,
+        "maxOutputTokens": ask.max_tokens,
+        "seed": ask.seed,
+    }
+    if ask.top_logprobs:
+        settings |= {"responseLogprobs": True, "logprobs": ask.top_logprobs}
+    if ask.schema is not None:
+        settings |= {"responseMimeType": "application/json", "responseJsonSchema": ask.schema}
+    made = body([message for message in ask.messages if message["role"] == "system"], tools=ask.tools)
+    made["contents"] = _contents(ask)
+    if given := {name: value for name, value in settings.items() if value is not None}:
+        made["generationConfig"] = given
+    return laid_over(made, ask.options)
+
+
+def _contents(ask: Ask) -> list[dict[str, Any]]:
+    """The messages, with calls and what they gave as parts. What a tool gave is an object, under the tool's name."""
+    found: list[dict[str, Any]] = []
+    tools: dict[str, str] = {}
+    for message in ask.messages:
+        role, content = message["role"], message.get("content")
+        calls = calls_of(message)
+        tools |= {identity: name for identity, name, _ in calls}
+        if role == "system":
+            continue
+        parts: list[Any]
+        if role == "tool":
+            name = tools.get(message["tool_call_id"], message["tool_call_id"])
+            parts = [{"functionResponse": {"name": name, "response": {"result": content}}}]
+        elif (said := own_parts(message, "gemini")) is not None:
+            parts = said
+        else:
+            parts = [_part(content, for_sdk=False)] if content else []
+            parts += [
+                {"functionCall": {"name": name, "args": msgspec.json.decode(arguments)}}
+                for _, name, arguments in calls
+            ]
+        speaker = "model" if role == "assistant" else "user"
+        if role == "tool" and found and found[-1]["role"] == "user":
+            found[-1]["parts"] += parts
+        else:
+            found.append({"role": speaker, "parts": parts})
+    return found
+
+
+def continuation(raw: Any) -> str | None:
+    """The token by which to ask for the rest of an answer that is not finished."""
+    candidates = read(raw, "candidates")
+    first = candidates[0] if is_list(candidates) and candidates else None
+    if _name(read(first, "finishReason", "finish_reason")) != "CONTINUATION":
+        return None
+    token = read(first, "continuationToken", "continuation_token")
+    return token if isinstance(token, str) else None
 
 
 def is_sdk_client(client: Any) -> bool:
@@ -224,6 +298,9 @@ def read_answer(raw: Any) -> Completion:
     draft = Draft(raw, joined_by="")
     withdrawn: list[Any] = []
     for message in draft.messages(raw):
+        draft.about(message, model="modelVersion", identity="responseId")
+        draft.about(message, model="model_version", identity="response_id")
+
         for candidate in draft.entries(read(message, "candidates"), "candidates"):
             _read_candidate(draft, candidate)
         _read_live(draft, message)
@@ -269,6 +346,8 @@ def _read_candidate(draft: Draft, candidate: Any) -> None:
     draft.answered = draft.answered or content is not None or reason is not None
     draft.end(_name(reason), _ENDS)
     _read_parts(draft, read(content, "parts"))
+    _read_tokens(draft, read(candidate, "logprobsResult", "logprobs_result"))
+    draft.completion.parts = ("gemini", read(content, "parts") or [])
     if reason is None or _name(reason) in _ENDINGS:
         return
     message = read(candidate, "finishMessage", "finish_message")
@@ -282,6 +361,21 @@ def _read_candidate(draft: Draft, candidate: Any) -> None:
         )
 
 
+def _read_tokens(draft: Draft, found: Any) -> None:
+    if found is None:
+        return
+    draft.reports_tokens()
+    chosen = draft.entries(read(found, "chosenCandidates", "chosen_candidates"), "chosenCandidates")
+    tops = draft.entries(read(found, "topCandidates", "top_candidates"), "topCandidates")
+    for each, top in zip_longest(chosen, tops[: len(chosen)]):
+        likeliest = draft.entries(read(top, "candidates"), "candidates")
+        draft.token(*_token(each), [_token(other) for other in likeliest])
+
+
+def _token(candidate: Any) -> tuple[Any, Any]:
+    return read(candidate, "token"), read(candidate, "logProbability", "log_probability")
+
+
 def _name(value: Any) -> Any:
     """Finish reasons are text, or enums of the SDK."""
     return read(value, "name") or value
@@ -293,6 +387,8 @@ def _read_parts(draft: Draft, parts: Any) -> None:
             _add_call(draft, call, "parts[].functionCall")
         if read(part, "thought") is not True:
             draft.say(read(part, "text"))
+        else:
+            draft.think(read(part, "text"))
 
 
 def _add_call(draft: Draft, call: Any, where: str) -> None:
@@ -313,3 +409,23 @@ def _read_live(draft: Draft, message: Any) -> None:
     _read_parts(draft, read(read(content, "modelTurn", "model_turn"), "parts"))
     draft.say(read(read(content, "outputTranscription", "output_transcription"), "text"))
     draft.hear(read(read(content, "inputTranscription", "input_transcription"), "text"))
+
+
+GENERATE = WireFormat(
+    "gemini",
+    GEMINI,
+    lambda base_url, model: generate_address(base_url, model or ""),
+    model_address,
+    ask_body,
+    read_answer,
+    {
+        "temperature": "temperature",
+        "seed": "seed",
+        "logprobs": "top_logprobs",
+        "responselogprobs": "top_logprobs",
+        "responsejsonschema": "schema",
+        "response_json_schema": "schema",
+        "response_schema": "schema",
+    },
+)
+"""`generateContent`."""

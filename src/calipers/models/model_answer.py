@@ -9,13 +9,14 @@ JSON text of one. Otherwise the call is kept under a name that no expectation ha
 vanishes nor matches as a call without arguments.
 """
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from calipers.data.argument_checks import is_whole_number
+from calipers.data.argument_checks import is_number, is_whole_number
 from calipers.data.jsonable import safe_repr
 from calipers.data.trace import ToolCall
 
@@ -23,6 +24,8 @@ _PLAIN = (str, bytes, bytearray, int, float, list, tuple, type(None))
 _EXCERPT = 200
 _CUT_SHORT = ("incomplete", "error")
 """Problems of an answer that stopped early."""
+_NO_LOGPROB = -9999.0
+"""What OpenAI and vLLM report for a token that is not among the likeliest."""
 _MOST_TOKENS = 2**63
 """More would not be a number of tokens, and its price not a number."""
 
@@ -50,6 +53,7 @@ ProblemKind: TypeAlias = Literal[
     "incomplete",
     "error",
     "no_answer",
+    "other_model",
 ]
 """What can be wrong with an answer.
 
@@ -61,6 +65,7 @@ ProblemKind: TypeAlias = Literal[
 - `incomplete`: the provider broke the answer off, such as at a token limit or by a filter
 - `error`: the provider reported an error
 - `no_answer`: nothing in the whole reply is an answer, or it broke off before any call; adapters raise this one
+- `other_model`: another model answered than the one that was asked; some servers have one model, and answer for any name
 """
 
 
@@ -90,6 +95,8 @@ class Usage:
     """The part of `input` that was written to a cache, where the provider charges for that."""
     reasoning: int | None = None
     """The part of `output` that is reasoning."""
+    cache_write: int | None = None
+    """The part of `input` that went into a cache."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +147,8 @@ class Completion:
     """The id in the headers, by which the provider can find the request."""
     fingerprint: str | None = None
     """The provider's word for the state of the model; another one may answer differently with the same seed."""
+    parts: tuple[str, Any] | None = None
+    """The wire format, and the answer in it, to be sent back unchanged in the same conversation."""
     not_sent: tuple[str, ...] = ()
     """Parameters that were asked for and left out, because the model does not take them."""
     tries: int = 1
@@ -150,6 +159,30 @@ class Completion:
     """US dollars; `None` if there is no known price."""
     cached: bool = False
     """Whether it was kept from an earlier run, so that no one was asked."""
+
+    @property
+    def message(self) -> dict[str, Any]:
+        """The answer as a message, to go on with the conversation.
+
+        After it comes, for each call, a message with what the tool gave: `{"role": "tool", "tool_call_id": …, "content": …}`.
+        A call that has no id of its own has `call_1`, `call_2`, … by its place.
+        """
+        found: dict[str, Any] = {"role": "assistant", "content": self.text}
+        if self.tool_calls:
+            found["tool_calls"] = [
+                {
+                    "id": call.call_id or f"call_{number}",
+                    "type": "function",
+                    "function": {
+                        "name": call.name,
+                        "arguments": msgspec.json.encode(call.arguments).decode(),
+                    },
+                }
+                for number, call in enumerate(self.tool_calls, 1)
+            ]
+        if self.parts is not None:
+            found["parts"] = self.parts
+        return found
 
 
 def unreadable_call(name: str | None, arguments: Any, *, error: str, call_id: str | None = None) -> ToolCall:
@@ -211,6 +244,15 @@ def read_arguments(value: Any) -> tuple[dict[str, Any] | None, str]:
     return found, ""
 
 
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _logprob(value: Any) -> float | None:
+    """A log-probability; `None` for the number by which providers say that it is too small to tell."""
+    return min(float(value), 0.0) if is_number(value) and _NO_LOGPROB < value < math.inf else None
+
+
 class Draft:
     """Collects the calls, words and problems of one answer."""
 
@@ -222,6 +264,8 @@ class Draft:
         self._said: list[str] = []
         self._declined: list[str] = []
         self._heard: list[str] = []
+        self._thought: list[str] = []
+        self._tokens: list[Token] | None = None
 
     def problem(self, kind: ProblemKind, message: str, raw: Any = None) -> None:
         """Record what could not be read."""
@@ -237,6 +281,29 @@ class Draft:
         """Add a refusal, if it is text."""
         if isinstance(text, str) and text:
             self._declined.append(text)
+
+    def think(self, text: Any) -> None:
+        """Add what the model thought, if it is text."""
+        if isinstance(text, str) and text:
+            self._thought.append(text)
+
+    def token(self, text: Any, logprob: Any, top: Iterable[tuple[Any, Any]]) -> None:
+        """Add a token with its log-probability and the likeliest ones in its place."""
+        self.reports_tokens()
+        assert self._tokens is not None
+        likeliest = tuple((str(each), _logprob(found)) for each, found in top)
+        self._tokens.append(Token(str(text), _logprob(logprob), likeliest))
+
+    def reports_tokens(self) -> None:
+        """Note that the answer reports its tokens, even if there are none."""
+        self._tokens = [] if self._tokens is None else self._tokens
+
+    def about(self, message: Any, *, model: str = "model", identity: str = "id") -> None:
+        """Take over what an answer says of itself: its id, its model, and the state of that."""
+        done = self.completion
+        done.id = _text(read(message, identity)) or done.id
+        done.model = _text(read(message, model)) or done.model
+        done.fingerprint = _text(read(message, "system_fingerprint")) or done.fingerprint
 
     def hear(self, text: Any) -> None:
         """Add what the model heard, if it is text."""
@@ -324,6 +391,8 @@ class Draft:
         done.text = self._joined_by.join(self._said) or None
         done.refusal = self._joined_by.join(self._declined) or None
         done.transcript = "".join(self._heard) or None
+        done.reasoning = self._joined_by.join(self._thought) or None
+        done.logprobs = None if self._tokens is None else tuple(self._tokens)
         if done.finish == "stop" and done.tool_calls:
             done.finish = "tool_call"
         elif done.finish == "stop" and done.refusal is not None:

@@ -35,6 +35,8 @@ class Provider(NamedTuple):
     """The header of the key."""
     key_prefix: str = ""
     """What the value of that header begins with."""
+    base_variables: tuple[str, ...] = ()
+    """Where another address is looked for in the environment."""
 
     def key(self, given: str | None, *, base_url: str) -> str | None:
         """The key that was given, or that of the environment; the provider's own address needs one."""
@@ -126,6 +128,12 @@ def for_chat(tools: Tools) -> list[dict[str, Any]]:
     """As chat completions take them."""
     plain, others = _sorted_out(tools)
     return [*({"type": "function", "function": each} for each in plain), *others]
+
+
+def for_responses(tools: Tools) -> list[dict[str, Any]]:
+    """As the Responses API takes them: flat."""
+    plain, others = _sorted_out(tools)
+    return [*({"type": "function", **each} for each in plain), *others]
 
 
 def for_realtime(tools: Tools) -> list[dict[str, Any]]:

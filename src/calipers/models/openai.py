@@ -11,14 +11,26 @@ The calls of all choices count, since some servers put text and calls into diffe
 broke off (`length`, `content_filter`, `incomplete`) has the problem `incomplete`.
 """
 
+import os
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
+from urllib.parse import quote
 
+from calipers.models.model import Ask
 from calipers.models.model_answer import Completion, Draft, Finish, Usage, excerpt, is_list, read
 from calipers.models.model_request import Provider, Sound, Tools, as_base64, endpoint, for_chat, laid_over
 from calipers.models.openai_realtime import RealtimeEvents
+from calipers.models.provider_schema import strict_schema
+from calipers.models.wire_format import WireFormat, plain_messages
 
-OPENAI = Provider("https://api.openai.com/v1", ("OPENAI_API_KEY",), "Authorization", "Bearer ")
+OPENAI = Provider(
+    "https://api.openai.com/v1", ("OPENAI_API_KEY",), "Authorization", "Bearer ", ("OPENAI_BASE_URL",)
+)
+AZURE = Provider("", ("AZURE_OPENAI_API_KEY",), "api-key", "", ("AZURE_OPENAI_ENDPOINT",))
+OPENROUTER = Provider("https://openrouter.ai/api/v1", ("OPENROUTER_API_KEY",), "Authorization", "Bearer ")
+ANY_SERVER = Provider("", ("CALIPERS_MODEL_KEY",), "Authorization", "Bearer ")
+"""A server by its address. The key for OpenAI is not sent there."""
 _EXPECTED = "choices (chat completions), output (responses) or response.* events (Realtime)"
 _ENDS: Mapping[Any, Finish] = {
     "stop": "stop",
@@ -61,10 +73,42 @@ def body(
         options: further fields; they win.
     """
     made: dict[str, Any] = {} if model is None else {"model": model}
-    made["messages"] = [{**message, "content": _content(message["content"])} for message in messages]
+    made["messages"] = [{**message, "content": _content(message.get("content"))} for message in messages]
     if tools:
         made["tools"] = for_chat(tools)
     return laid_over(made, options)
+
+
+def ask_body(ask: Ask, model: str | None, *, cap: str = "max_completion_tokens") -> dict[str, Any]:
+    """The body of a request for a question.
+
+    Args:
+        ask: the question.
+        model: which model; `None` leaves it to the server.
+        cap: what the limit of tokens is called: reasoning models refuse `max_tokens`, and some servers know nothing else.
+    """
+    fields: dict[str, Any] = {"temperature": ask.temperature, cap: ask.max_tokens, "seed": ask.seed}
+    if ask.top_logprobs:
+        fields |= {"logprobs": True, "top_logprobs": ask.top_logprobs}
+    if ask.schema is not None:
+        fields["response_format"] = {"type": "json_schema", "json_schema": schema_format(ask.schema)}
+    given = {name: value for name, value in fields.items() if value is not None}
+    made = body(plain_messages(ask), model=model, tools=ask.tools, options=given)
+    return laid_over(made, ask.options)
+
+
+def schema_format(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """A schema as OpenAI takes it: strict where it can be."""
+    strict = strict_schema(schema)
+    if strict is None:
+        return {"name": "answer", "schema": schema}
+    return {"name": "answer", "strict": True, "schema": strict}
+
+
+def _azure_address(base_url: str, model: str | None) -> str:
+    version = os.environ.get("OPENAI_API_VERSION") or "2024-10-21"
+    path = f"/openai/deployments/{quote(model or '', safe='')}/chat/completions"
+    return f"{endpoint(base_url, path)}?api-version={version}"
 
 
 def is_sdk_client(client: Any) -> bool:
@@ -91,6 +135,7 @@ def read_answer(raw: Any) -> Completion:
     events = RealtimeEvents()
     for message in draft.messages(raw):
         kind = read(message, "type")
+        draft.about(message)
         if (choices := read(message, "choices")) is not None:
             for choice in draft.entries(choices, "choices"):
                 _read_choice(draft, chunks, choice)
@@ -126,6 +171,8 @@ def _read_choice(draft: Draft, chunks: "_Chunks", choice: Any) -> None:
         draft.completion.reports_calls = "tool_calls" in message  # null says none; some leave it out
     _say(draft, read(message, "content"))
     draft.decline(read(message, "refusal"))
+    draft.think(read(message, "reasoning", "reasoning_content"))
+    _read_tokens(draft, read(read(choice, "logprobs"), "content"))
     draft.say(read(read(message, "audio"), "transcript"))
     for call in draft.calls(read(message, "tool_calls"), "choices[].message.tool_calls"):
         _add_call(draft, call)
@@ -140,6 +187,19 @@ def _say(draft: Draft, content: Any) -> None:
     for part in content if is_list(content) else ():
         draft.say(read(part, "text", "transcript"))
         draft.decline(read(part, "refusal"))
+        _read_tokens(
+            draft, read(part, "logprobs") or None
+        )  # a response has an empty list where none were asked for
+
+
+def _read_tokens(draft: Draft, tokens: Any) -> None:
+    if tokens is None:
+        return
+    draft.reports_tokens()
+    for each in draft.entries(tokens, "logprobs"):
+        top = draft.entries(read(each, "top_logprobs"), "top_logprobs")
+        likeliest = [(read(other, "token"), read(other, "logprob")) for other in top]
+        draft.token(read(each, "token"), read(each, "logprob"), likeliest)
 
 
 def _add_call(draft: Draft, call: Any) -> None:
@@ -170,6 +230,12 @@ def _read_output(draft: Draft, message: Any, output: Any) -> None:
             )
         elif kind == "message":
             _say(draft, read(item, "content"))
+        elif kind == "reasoning":
+            for summary in draft.entries(read(item, "summary"), "summary"):
+                draft.think(read(summary, "text"))
+    draft.completion.parts = ("openai-responses", output)
+    if (error := read(message, "error")) is not None:
+        draft.problem("error", f"the provider reported an error: {excerpt(error)}", error)
 
 
 def _read_usage(draft: Draft, message: Any) -> None:
@@ -183,6 +249,7 @@ def _read_usage(draft: Draft, message: Any) -> None:
         output=draft.tokens(usage, "completion_tokens", "output_tokens"),
         cache_read=draft.tokens(inside, "cached_tokens"),
         reasoning=draft.tokens(outside, "reasoning_tokens"),
+        cache_write=draft.tokens(inside, "cache_write_tokens"),
     )
 
 
@@ -230,3 +297,28 @@ class _Chunks:
                 where="delta.tool_calls",
                 raw=pieces,
             )
+
+
+CHAT = WireFormat(
+    "openai-chat",
+    OPENAI,
+    lambda base_url, _: chat_address(base_url),
+    lambda base_url, _: endpoint(base_url, "/models"),
+    ask_body,
+    read_answer,
+    {
+        "temperature": "temperature",
+        "max_tokens": "max_tokens",
+        "max_completion_tokens": "max_tokens",
+        "seed": "seed",
+        "logprobs": "top_logprobs",
+        "top_logprobs": "top_logprobs",
+        "response_format": "schema",
+    },
+)
+"""Chat completions of OpenAI."""
+AZURE_CHAT = CHAT._replace(provider=AZURE, address=_azure_address)
+"""Those of Azure: the model is a deployment, and part of the address."""
+COMPATIBLE_CHAT = CHAT._replace(provider=ANY_SERVER, body=partial(ask_body, cap="max_tokens"))
+"""Those of any other server."""
+OPENROUTER_CHAT = CHAT._replace(provider=OPENROUTER, request_id="x-generation-id")
