@@ -51,7 +51,8 @@ def test_what_is_sent_and_what_comes_back_is_the_same_by_every_client(send):
 
     with HttpAgentServer(answer) as server:
         reply = send(server.url, content="größer".encode(), headers={"X-Own": "1"})
-    assert reply == Answer(201, "Created", "größerapplication/json".encode())
+    assert reply[:3] == (201, "Created", "größerapplication/json".encode())
+    assert reply.headers["content-type"] == "application/json"
     assert server.requests[0].headers["x-own"] == "1"
 
 
@@ -234,7 +235,7 @@ def test_every_status_of_success_is_one(status):
         (Answer(500, "", b""), "status 500: without a word"),
         (Answer(302, "Found", b""), "status 302 Found: without a word"),
         (
-            Answer(304, "Not Modified", b"", None, "http://x/?k=1"),
+            Answer(304, "Not Modified", b"", None, {"location": "http://x/?k=1"}),
             "304 Not Modified: it has moved to http://x/",
         ),
         (

@@ -62,6 +62,15 @@ def read_data(completion: Completion, schema: Mapping[str, Any]) -> Any:
     raise UnreadableAnswerError(problem, text=text, **details)
 
 
+def is_readable(completion: Completion, schema: Mapping[str, Any]) -> bool:
+    """Whether an answer is data that follows a schema."""
+    try:
+        read_data(completion, schema)
+    except (UnreadableAnswerError, ModelFilteredError):
+        return False
+    return True
+
+
 _ENDINGS = {
     "tool_call": "the answer is a call of a tool",
     "unfinished": "the answer is not finished",

@@ -69,13 +69,16 @@ _EXPECTED = "candidates (generateContent), or toolCall and serverContent (Live)"
 
 def generate_address(base_url: str, model: str) -> str:
     """Where to send a request to a model."""
-    return f"{model_address(base_url, model)}:generateContent"
+    return endpoint(base_url, f"{_model_path(model)}:generateContent")
 
 
 def model_address(base_url: str, model: str | None) -> str:
     """Where a model is described."""
-    name = quote((model or "").removeprefix("models/"), safe="")
-    return endpoint(base_url, f"/v1beta/models/{name}")
+    return endpoint(base_url, _model_path(model or ""))
+
+
+def _model_path(model: str) -> str:
+    return f"/v1beta/models/{quote(model.removeprefix('models/'), safe='')}"
 
 
 def live_address(base_url: str) -> str:

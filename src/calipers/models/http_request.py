@@ -33,8 +33,13 @@ class Reply(NamedTuple):
     body: bytes
     charset: str | None = None
     """How text is encoded, where the server says."""
-    location: str | None = None
-    """Where to ask instead."""
+    headers: Mapping[str, str] = {}
+    """By name, in any case."""
+
+    @property
+    def location(self) -> str | None:
+        """Where to ask instead."""
+        return self.headers.get("location")
 
     @property
     def text(self) -> str:
@@ -60,6 +65,8 @@ class Request:
     """Seconds from the first byte sent to the last received; `None` waits for ever."""
     api_key: str | None = None
     """A key among the headers, which no message may show."""
+    asked: str = "agent"
+    """What is asked, in the words of a message."""
 
     @property
     def address(self) -> str:
@@ -128,8 +135,7 @@ class Request:
             raise self._hung_up(error) from self._shown_cause(error)
         except (TypeError, ValueError) as error:
             raise self._unsendable(error) from None
-        where = answer.headers.get("location")
-        return Reply(answer.status, answer.reason or "", body, answer.charset, where)
+        return Reply(answer.status, answer.reason or "", body, answer.charset, answer.headers)
 
     async def _by_httpx(self, client: Any) -> Reply:
         import httpx
@@ -147,9 +153,8 @@ class Request:
             raise self._unsendable(error) from None
         except httpx.RequestError as error:
             raise self._hung_up(error) from self._shown_cause(error)
-        where = answer.headers.get("location")
         charset = answer.charset_encoding
-        return Reply(answer.status_code, answer.reason_phrase, answer.content, charset, where)
+        return Reply(answer.status_code, answer.reason_phrase, answer.content, charset, answer.headers)
 
     def _url_and_headers(self) -> tuple[str, dict[str, str]]:
         headers = dict(self.headers or {})
@@ -170,7 +175,7 @@ class Request:
 
     def _unreachable(self, error: BaseException) -> AgentConnectionError:
         return AgentConnectionError(
-            f"cannot connect to {self.address} ({self._why(error)}): is the agent running?"
+            f"cannot connect to {self.address} ({self._why(error)}): is the {self.asked} running?"
         )
 
     def _hung_up(self, error: BaseException) -> AgentConnectionError:

@@ -1,10 +1,13 @@
 """Models by their name or address."""
 
-from calipers.errors import InvalidOptionError
-
 from .model import Model
+from .remote_model import RemoteModel
 
 
 def named_model(name: str) -> Model:
-    """The model of this name or address."""
-    raise InvalidOptionError(f"no model is called {name!r}")
+    """The model of this name or address.
+
+    Raises:
+        InvalidOptionError: there is none.
+    """
+    return RemoteModel(name)
