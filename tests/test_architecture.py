@@ -151,6 +151,7 @@ NOT_OUR_PROSE = {
     "calipers.comparison.columns": "why an attempt counts as lost is one of a closed set",
     "calipers.comparison.conclusion": "a comparison gives one advice of a closed set",
     "calipers.files.yaml_file": "PyYAML tells one error from another only by its message",
+    "calipers.models.model_errors": "most providers have no code for a question that is too long",
     "calipers.models.openai": "a message is data there: the wire format has that word",
     "calipers.run.dataset": "words are the names of keyword arguments",
     "calipers.stores.postgresql": "a server that refuses a connection says why only in its message",

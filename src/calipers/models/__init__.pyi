@@ -1,3 +1,5 @@
+from calipers.models.answer_cache import AnswerCache as AnswerCache
+from calipers.models.answer_cache import using_cache as using_cache
 from calipers.models.answer_data import read_data as read_data
 from calipers.models.embeddings import cosine_similarity as cosine_similarity
 from calipers.models.embeddings import embed as embed
@@ -7,7 +9,9 @@ from calipers.models.model import Ask as Ask
 from calipers.models.model import Model as Model
 from calipers.models.model import as_model as as_model
 from calipers.models.model import ask_for_data as ask_for_data
+from calipers.models.model import check_model as check_model
 from calipers.models.model_answer import Completion as Completion
 from calipers.models.model_answer import Finish as Finish
 from calipers.models.model_answer import Token as Token
 from calipers.models.model_answer import Usage as Usage
+from calipers.models.remote_model import RemoteModel as RemoteModel

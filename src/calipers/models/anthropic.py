@@ -153,7 +153,6 @@ def _read_usage(draft: Draft, usage: Any) -> None:
         cache_read=before.cache_read if cached is None else cached,
         cache_write=before.cache_write if stored is None else stored,
         reasoning=before.reasoning if thought is None else thought,
-        cache_write=before.cache_write if stored is None else stored,
     )
 
 
@@ -162,9 +161,8 @@ def _check_ending(draft: Draft, message: Any) -> None:
     draft.end(reason, _ENDS)
     if reason in _BROKEN_OFF:
         draft.problem("incomplete", f"the answer was broken off: stop_reason is {reason!r}", message)
-    if reason == "refusal":
-        details = read(message, "stop_details")
-        draft.decline(read(details, "explanation", "category"))
+    details = read(message, "stop_details")
+    draft.decline(read(details, "explanation", "category"))
 
 
 def _is_call(block: Any) -> bool:

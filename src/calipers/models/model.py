@@ -61,7 +61,7 @@ class Ask:
                 )
         if self.schema is not None:
             check_schema(self.schema)
-        check_whole_number("top_logprobs", self.top_logprobs, at_least=0)
+        check_whole_number("top_logprobs", self.top_logprobs, at_least=0, at_most=20)
         check_number("temperature", self.temperature, at_least=0, or_none=True)
         check_whole_number("max_tokens", self.max_tokens, at_least=1, or_none=True)
         check_whole_number("seed", self.seed, or_none=True)
@@ -119,6 +119,19 @@ async def ask_for_data(model: Model, ask: Ask) -> Answer:
         again = repair_messages(first.text, str(error), ask.schema)
     second = await model.ask(replace(ask, messages=[*ask.messages, *again]))
     return Answer(read_data(second, ask.schema), second)
+
+
+async def check_model(model: Model) -> None:
+    """Check, at no cost, that a model can be asked: that there is a key which is taken, a server, and a model of that name.
+
+    A model that has an async method `check` is checked by that; any other is taken to be there.
+
+    Raises:
+        ModelError: it cannot be asked; the message says what to do.
+    """
+    check = getattr(model, "check", None)
+    if callable(check):
+        await check()
 
 
 def as_model(given: Any) -> Model:

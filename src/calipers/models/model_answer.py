@@ -95,8 +95,6 @@ class Usage:
     """The part of `input` that was written to a cache, where the provider charges for that."""
     reasoning: int | None = None
     """The part of `output` that is reasoning."""
-    cache_write: int | None = None
-    """The part of `input` that went into a cache."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -167,7 +167,9 @@ def _message(
         return f"{name} was not found ({status}): {said}. Check the name of the model and the address"
     if 300 <= reply.status < 400:
         where = f" to {shown_address(reply.location)}" if reply.location else ""
-        return f"{name} has moved{where} ({status}), and a key is not sent to another address: give the new one"
+        return (
+            f"{name} has moved{where} ({status}), and a key is not sent to another address: give the new one"
+        )
     if 200 <= reply.status < 300 and not facts.message:
         return f"the answer of {name} cannot be read: {said}"
     return f"{name} answered with an error ({status}): {said}"

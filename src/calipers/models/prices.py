@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from calipers.models.model_answer import Usage
 
 LIBRARY: Final = "genai-prices"
-_PROVIDERS: Final = {"gemini": "google"}
+_PROVIDERS: Final = {"gemini": "google", "openai-responses": "openai"}
 """What the library calls a provider that has another name here."""
 _MILLION: Final = 1_000_000
 

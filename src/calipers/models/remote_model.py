@@ -67,6 +67,8 @@ _NOTHING: Mapping[str, Any] = {"temperature": None, "max_tokens": None, "seed": 
 _UNSUPPORTED = frozenset({"unsupported_value", "unsupported_parameter"})
 _MOST_CONTINUATIONS = 20
 _CHECK_SECONDS = 20.0
+RETRY = Retry(attempts=6, max_backoff=20.0)
+"""How often to ask by default."""
 _JITTER = 0.1
 """By which share a wait that the server asked for may be longer: all who wait were told the same moment."""
 
@@ -108,7 +110,7 @@ class RemoteModel:
     """Seconds for one request; `None` for no limit."""
     deadline: float | None = 600.0
     """Seconds for one question, with all retries and the pauses between them; `None` for no limit."""
-    retry: Retry | None = Retry(attempts=6, max_backoff=20.0)
+    retry: Retry | None = RETRY
     """How often to ask, and how long to wait where the server does not say; `None`: once."""
     client: Any = field(default=None, repr=False)
     """Your own `httpx.AsyncClient` or `aiohttp.ClientSession`."""
@@ -227,7 +229,9 @@ def _check_listed(name: str, reply: Reply, model: str | None) -> None:
     if model is None or not known or any(_is_same(model, each) for each in known):
         return
     shown = ", ".join(known[:20]) + (f" and {len(known) - 20} more" if len(known) > 20 else "")
-    raise ModelRequestError(f"{name}: the server has no model {model!r}; it has {shown}", code="model_not_found")
+    raise ModelRequestError(
+        f"{name}: the server has no model {model!r}; it has {shown}", code="model_not_found"
+    )
 
 
 def _is_same(asked: str, answered: str) -> bool:
@@ -288,7 +292,9 @@ class _Exchange:
                 found = Trouble(error, again=_may_pass(error))
             if isinstance(found, Completion):
                 return found
-            if self._leave_out(found) or left_out != self._left_out:  # or another question found that out meanwhile
+            if (
+                self._leave_out(found) or left_out != self._left_out
+            ):  # or another question found that out meanwhile
                 continue
             failed += 1
             found.error.tries = self._tries
@@ -303,9 +309,7 @@ class _Exchange:
         limit = min((each for each in (model.timeout, left) if each is not None), default=None)
         content = as_json(body, what=f"the question to {model.name}")
         url = route.wire.address(route.base_url, route.model)
-        return Request(
-            url, "POST", route.headers, content, timeout=limit, api_key=route.key, asked="server"
-        )
+        return Request(url, "POST", route.headers, content, timeout=limit, api_key=route.key, asked="server")
 
     def _read(self, reply: Reply, request: Request) -> "Completion | Trouble":
         """The answer, or why it is none."""
@@ -406,7 +410,9 @@ def _joined(answers: list[Completion]) -> Completion:
             found.finish = "tool_call"
         # The log-probabilities of one part alone would be taken for those of the whole.
         tokens = [each.logprobs for each in answers]
-        found.logprobs = tuple(token for each in tokens for token in each or ()) if None not in tokens else None
+        found.logprobs = (
+            tuple(token for each in tokens for token in each or ()) if None not in tokens else None
+        )
     return found
 
 
