@@ -335,8 +335,17 @@ def keeping_options(function: _Function) -> _Function:
     return store_option(redact_option(_with(function, _KEEPING)))
 
 
+model_cache_option = click.option(
+    "--no-model-cache",
+    is_flag=True,
+    help="Ask models anew, also what the store has an answer to.",
+)
+"""Whether a command takes answers of models from the store."""
+
+
 _KEEPING = (
     click.option("--no-store", is_flag=True, help="Keep nothing: neither resume nor reuse is possible then."),
+    model_cache_option,
     click.option(
         "--resume",
         metavar="[RUN]",

@@ -44,6 +44,12 @@ class Evaluator(ABC, Generic[InputsT, OutputT, MetadataT]):
         """
         return frozenset()
 
+    async def before_run(self) -> None:
+        """See to what the evaluator needs, such as a model that answers. A run awaits this once, before its first attempt.
+
+        What it raises ends the run before the task is called.
+        """
+
     @abstractmethod
     def evaluate(
         self, ctx: EvaluatorContext[InputsT, OutputT, MetadataT]

@@ -5,7 +5,7 @@ It composes what a user could compose alone: a plan of evaluators, a queue of wo
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, nullcontext, suppress
 from datetime import UTC, datetime
 from time import perf_counter
@@ -26,7 +26,7 @@ from calipers.run.runner import ForeseeingRule, Options, Run, in_random_order
 from calipers.run.task import Invokable, Task, as_task
 from calipers.run.work import Journal, Keeping, Setup, Unread, WorkQueue, work_items
 from calipers.run.workers import LoopWorkers, ThreadWorkers
-from calipers.scoring.evaluator_plan import Plan, make_plan
+from calipers.scoring.evaluator_plan import Plan, make_plan, prepare
 from calipers.scoring.scoring import NotedScoring, Scoring
 from calipers.spans import span_recorder
 
@@ -82,6 +82,7 @@ async def evaluate(
     the_task = task_for(cases, task, name=task_name)
     plan = make_plan(evaluators)
     _check(cases, report_evaluators, plan, options)
+    await prepare([*evaluators, *_own_evaluators(cases)])
     total = len(cases) * options.repeat if isinstance(cases, list) else None
     name = name or the_task.name
     told = metadata if metadata is None or options.keep_secrets else masked_fields(dict(metadata))
@@ -130,6 +131,12 @@ async def evaluate(
                 )
             reports.append(report)
     return report
+
+
+def _own_evaluators(cases: Iterable[Any]) -> Iterator[Any]:
+    """The evaluators of single cases. Those of a lazy dataset are not known yet."""
+    for case in cases if isinstance(cases, list) else ():
+        yield from getattr(case, "own_evaluators", ())
 
 
 def _setup(options: Options, **given: Any) -> Setup:

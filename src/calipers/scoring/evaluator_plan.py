@@ -185,3 +185,16 @@ def make_plan(evaluators: Iterable[Any], extend: Plan | None = None) -> Plan:
             ) from error
         taken.add(planned[-1].name)
     return Plan([*planned, *extend.evaluators], extend.results) if extend else Plan(planned)
+
+
+async def prepare(evaluators: Iterable[Any]) -> None:
+    """Await `before_run` of each evaluator that has it, once, before anything is paid for."""
+    seen: set[int] = set()
+    for x in evaluators:
+        hook = getattr(type(x), "before_run", None)
+        if hook is None or hook is Evaluator.before_run or id(x) in seen:
+            continue
+        seen.add(id(x))
+        made = x.before_run()
+        if inspect.isawaitable(made):
+            await made

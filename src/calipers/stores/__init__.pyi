@@ -21,6 +21,7 @@ from calipers.stores.sqlite import SqliteStore as SqliteStore
 from calipers.stores.store import NameTakenError as NameTakenError
 from calipers.stores.store import Store as Store
 from calipers.stores.store_url import open_store as open_store
+from calipers.stores.stored_answers import StoredAnswers as StoredAnswers
 from calipers.stores.stored_attempt import Known as Known
 from calipers.stores.stored_attempt import StoredAttempt as StoredAttempt
 from calipers.stores.stored_attempt import StoredCell as StoredCell

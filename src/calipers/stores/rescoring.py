@@ -43,7 +43,7 @@ from calipers.run.runner import Options, Record, Run
 from calipers.run.task import Task
 from calipers.run.work import Work, WorkQueue, work_items
 from calipers.run.workers import LoopWorkers
-from calipers.scoring.evaluator_plan import Plan, PlannedEvaluator
+from calipers.scoring.evaluator_plan import Plan, PlannedEvaluator, prepare
 from calipers.scoring.scoring import Earlier, NotedScoring
 from calipers.spans import SpanTree
 
@@ -170,6 +170,7 @@ async def score_again_async(
             report = opened.report(info.id, keep=keep)
             report.reuse = Reuse(run=info.id)
             return report
+        await prepare(evaluators)
         rescoring = _Rescoring(opened, info, evaluators, dataset, OutputType(output_type), replace=replace)
         incomplete = await rescoring.judge_all(msgspec.structs.replace(options, seed=info.seed), progress)
         outdate(opened, info.id, sorted(rescoring.asked.intersection(info.columns)), "judged_again")

@@ -45,6 +45,7 @@ from calipers.cli.target import Evaluation, Finder, load_task
 from calipers.data.retry import Retry
 from calipers.errors import CalipersError, InvalidOptionError, StoreError
 from calipers.files.project import find_project
+from calipers.models.answer_cache import using_cache
 from calipers.plugins import PluginManager
 from calipers.plugins.discovery import LOADING
 from calipers.process.interrupt import is_interrupt
@@ -54,6 +55,7 @@ from calipers.run.dataset import Dataset, EvaluateOptions
 from calipers.run.evaluation import draw_seed, task_for
 from calipers.run.task import TaskLike
 from calipers.stats.number_text import plural
+from calipers.stores.stored_answers import StoredAnswers
 from calipers.views.formats import Target, parse_target
 from calipers.views.view import View
 
@@ -127,6 +129,7 @@ class RunOptions:
     progress: bool = True
     store: str | None = None
     no_store: bool = False
+    no_model_cache: bool = False
     redact: Sequence[str] = ()
     resume: str | None = None
     rerun_failed: bool = False
@@ -250,7 +253,9 @@ class Session:
         check_paths(self._outputs_of_all(), self.names, self.views)
         with self.keeper.opened(self.folder, [evaluation.label for evaluation in evaluations]):
             self._protect_files(evaluations)
-            codes = self._run_all(evaluations)
+            store = None if self.options.no_model_cache else self.keeper.store
+            with using_cache(None if store is None else StoredAnswers(store)):
+                codes = self._run_all(evaluations)
         self.conclude()
         if not self.outcomes:
             self._problem(f"nothing ran: {self.selection.why_nothing()}")

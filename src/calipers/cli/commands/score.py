@@ -9,6 +9,7 @@ from calipers.cli.completers import complete_files
 from calipers.cli.options import (
     allow_module_option,
     judging_options,
+    model_cache_option,
     redact_option,
     run_argument,
     store_option,
@@ -61,6 +62,7 @@ calipers score latest --evaluators judges.py:polite --fail-under polite=0.9
 )
 @store_option
 @redact_option
+@model_cache_option
 @judging_options
 def command(**options: Any) -> int:
     """Judge the attempts of a kept RUN with further evaluators, without calling the task.
