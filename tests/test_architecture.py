@@ -71,6 +71,7 @@ FRONT_DOORS = {
     ("calipers.data.trace", "calipers.views.notebook"),
     ("calipers.models.accounting", "calipers.agents.recording"),
     ("calipers.judges.judge", "calipers.files.project"),
+    ("calipers.judges.pairwise", "calipers.stores.default_store"),
     ("calipers.stores.store", "calipers.comparison.evaluator_changes"),
     ("calipers.stores.sql_runs", "calipers.gate.looks"),
 }

@@ -9,7 +9,7 @@ import os
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from calipers.cli.exits import USAGE
 from calipers.cli.message import CommandError, no_file
@@ -17,14 +17,12 @@ from calipers.cli.stored_runs import find_run, open_kept, report_of
 from calipers.comparison.evaluator_changes import EvaluatorChanges, KnownEvaluators
 from calipers.errors import InvalidOptionError, ReportFormatError
 from calipers.report.report import Report
+from calipers.stores.default_store import is_file_name
 from calipers.views.formats import read_report
 
 if TYPE_CHECKING:
     from calipers.stores.run_info import RunInfo
     from calipers.stores.store import Store
-
-_SUFFIXES: Final = (".json", ".jsonl")
-"""How the reports that can be read end."""
 
 
 class NamedReport(NamedTuple):
@@ -62,7 +60,7 @@ def named_reports(
     with ExitStack() as opened:
         kept: Store | None = None
         for name in names:
-            if is_file(name):
+            if is_file_name(name):
                 key = ("file", os.path.realpath(name))
                 each = NamedReport(read_file(name, "compared"), name)
             else:
@@ -102,14 +100,8 @@ def check_targets(option: str, paths: Sequence[str], sources: Sequence[str] = ()
             )
         places.add(place)
     for name in sources:
-        if is_file(name) and os.path.realpath(name) in places:
+        if is_file_name(name) and os.path.realpath(name) in places:
             raise InvalidOptionError(f"{option} would overwrite {name!r}, which is read: name another file")
-
-
-def is_file(name: str) -> bool:
-    """Whether a name is that of a file, there or not."""
-    path = Path(name)
-    return bool(name) and (path.exists() or "/" in name or os.sep in name or path.suffix.lower() in _SUFFIXES)
 
 
 def _summary_hint(path: str) -> str:

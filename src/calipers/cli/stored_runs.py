@@ -23,15 +23,13 @@ from calipers.data.case import similar_names
 from calipers.errors import CalipersError, StoreError, StoreMissingError
 from calipers.files.project import find_project
 from calipers.report.report import Report
+from calipers.stores.default_store import DEFAULT, VARIABLE, default_address
 from calipers.stores.redaction import hide_keys
 from calipers.stores.run_info import RunInfo
 from calipers.stores.sqlite import MemoryStore, SqliteStore
 from calipers.stores.store import Redact, Store
 from calipers.stores.store_url import open_store
 
-DEFAULT: Final = ".calipers/runs.db"
-"""Where runs are kept by default."""
-VARIABLE: Final = "CALIPERS_STORE"
 _LOOKED_AT: Final = 1000
 """Attempts whose cases a shell offers."""
 _OFFERED: Final = 50
@@ -46,7 +44,7 @@ def store_address(given: str | None) -> str:
     """What `--store` says, or what holds without it."""
     if given is not None:
         return given
-    return os.environ.get(VARIABLE) or find_project().store or DEFAULT
+    return default_address()
 
 
 def open_kept(given: str | None, *, redact: Sequence[str] = ()) -> Store:

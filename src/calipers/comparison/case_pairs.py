@@ -13,13 +13,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import msgspec
 
 from calipers.data.argument_checks import check_choice
+from calipers.data.context import EvaluatorContext
 from calipers.data.jsonable import plain, safe_repr
-from calipers.data.record import ReportCase, ReportCaseFailure, name_results
+from calipers.data.record import ReportCase, ReportCaseFailure, name_results, told_calls
 from calipers.data.result_names import Names
 from calipers.errors import InvalidOptionError
 from calipers.identity.fingerprint import raw_digest
@@ -194,20 +195,23 @@ def find_case(
     return old.get(name), new.get(name)
 
 
-def _case(name: str, record: Record) -> RunCase:
+def case_content(attempt: Record | EvaluatorContext) -> tuple[tuple[bytes, ...], bool]:
+    """A digest of each part of a case's content, in the order of `Part`, and whether there is any content at all."""
     expected = _ABSENT
-    if record.has_expected_output:
-        expected = _digest(record.expected_output)
-    if record.expected_tool_calls is not None:
-        expected += _digest(record.expected_tool_calls)
-    has_content = expected != _ABSENT or record.inputs is not None or record.metadata is not None
+    if attempt.has_expected_output:
+        expected = _digest(attempt.expected_output)
+    calls: Any = attempt.expected_tool_calls
+    if calls is not None:
+        expected += _digest(told_calls(calls) if isinstance(attempt, EvaluatorContext) else calls)
+    has_content = expected != _ABSENT or attempt.inputs is not None or attempt.metadata is not None
+    return (_digest(attempt.inputs), expected, _digest(attempt.metadata)), has_content
+
+
+def _case(name: str, record: Record) -> RunCase:
+    content, has_content = case_content(record)
     return RunCase(
         name=name,
-        content=(
-            _digest(record.inputs),
-            expected,
-            _digest(record.metadata),
-        ),
+        content=content,
         has_content=has_content,
         cluster=record.cluster,
         tags=record.tags,

@@ -1,7 +1,7 @@
 """What an evaluator may return, and how it becomes named values.
 
 A bool is an assertion, a finite number a score, a string a label; numpy scalars and enums count as what they hold, and
-a bool is never a number. `EvaluationReason` adds a reason. A mapping gives one result per key, nested mappings flattened
+a bool is never a number. `EvaluationReason` adds a reason, and metadata where there is any. A mapping gives one result per key, nested mappings flattened
 with dots; an empty one, or `Skipped(reason)`, says that the evaluator does not apply, or that this one of its results
 does not. Richer objects are read by what they carry: a `verdict` with its score, a `passed` flag, or a rollout's
 `overall` metrics. Only the verdict 'pass' passes: 'partial' is an assertion that did not hold, with a score that says how
@@ -115,7 +115,7 @@ def _read_object(key: str | None, output: Any) -> list[Judgement | Abstention]:
             _check_reason(output.reason, "a reason must be a string")
         if isinstance(output.value, EvalVerdict):
             return [_read_verdict(key, output.value, output)]
-        return [Judgement(key, read_scalar(output.value), output.reason)]
+        return [Judgement(key, read_scalar(output.value), output.reason, metadata=_metadata(output))]
     if isinstance(output, EvalVerdict):
         return [_read_verdict(key, output, None)]
     if (verdict := getattr(output, "verdict", None)) is not None:

@@ -52,6 +52,8 @@ class EvaluationReason(ModelField, msgspec.Struct, frozen=True):
 
     value: Scalar
     reason: str | None = None
+    metadata: dict[str, Any] | None = None
+    """What else is to be kept with the result, as plain data."""
 
 
 class Skipped(ModelField, msgspec.Struct, frozen=True):

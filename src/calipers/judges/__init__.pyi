@@ -10,3 +10,8 @@ from calipers.judges.judge import ModelJudge as ModelJudge
 from calipers.judges.judge import object_of as object_of
 from calipers.judges.llm_judge import LLMJudge as LLMJudge
 from calipers.judges.llm_judge import OutputConfig as OutputConfig
+from calipers.judges.pairwise import PairVerdict as PairVerdict
+from calipers.judges.pairwise import Pairwise as Pairwise
+from calipers.judges.run_pairs import JudgedPair as JudgedPair
+from calipers.judges.run_pairs import RunPairs as RunPairs
+from calipers.judges.run_pairs import judge_runs as judge_runs

@@ -8,7 +8,8 @@ Report evaluators run one after the other, and each may look at the analyses bef
 raises, or returns what is no analysis, is recorded in `report.report_evaluator_failures`; the others still run.
 
 A rollout metric among the evaluators is a report evaluator too: its `aggregate_metrics` gets what `compute_metrics`
-returned for each attempt, before the report evaluators run.
+returned for each attempt, before the report evaluators run. So is an evaluator with a method `analyse_report(report, name)`, which gets the
+report and the name that its own results have, and returns one analysis, which is called by that name, or `None`.
 """
 
 import asyncio
@@ -206,6 +207,8 @@ async def run_report_evaluators(
     for planned in plan.evaluators:
         if isinstance(planned.evaluator, RolloutEvaluator):
             await run(planned.name, planned.source, partial(_aggregate, report, planned))
+        elif analyses_reports(planned.evaluator):
+            await run(planned.name, planned.source, partial(_analysed, report, planned))
     taken = set(plan.names)
     for x in evaluators:
         name, spec = type(x).__name__, EvaluatorSpec(type(x).__name__)
@@ -221,6 +224,17 @@ async def run_report_evaluators(
         taken.add(name)
         ctx = ReportEvaluatorContext(name=report.name, report=report, metadata=report.metadata)
         await run(name, spec, partial(evaluator.evaluate_async, ctx))
+
+
+def analyses_reports(evaluator: Evaluator) -> bool:
+    """Whether an evaluator of attempts also has something to say of the whole report."""
+    return callable(getattr(evaluator, "analyse_report", None))
+
+
+async def _analysed(report: Report, planned: PlannedEvaluator) -> list[Analysis]:
+    """What an evaluator makes of all its results, under its name; nothing if it says nothing."""
+    found = planned.evaluator.analyse_report(report, planned.name)  # type: ignore[attr-defined]
+    return [] if found is None else [msgspec.structs.replace(found, title=planned.name)]
 
 
 async def _run(

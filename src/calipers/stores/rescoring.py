@@ -36,7 +36,7 @@ from calipers.process.interrupt import Signal, on_interrupt
 from calipers.process.loop import check_asyncio, run_sync
 from calipers.report.analysis import Aggregate, Analysis, EvaluatorChange
 from calipers.report.report import Incomplete, Report
-from calipers.report.report_evaluator import run_report_evaluators
+from calipers.report.report_evaluator import analyses_reports, run_report_evaluators
 from calipers.run.dataset import Dataset
 from calipers.run.evaluation import Counts, Progress
 from calipers.run.runner import Options, Record, Run
@@ -174,8 +174,8 @@ async def score_again_async(
         rescoring = _Rescoring(opened, info, evaluators, dataset, OutputType(output_type), replace=replace)
         incomplete = await rescoring.judge_all(msgspec.structs.replace(options, seed=info.seed), progress)
         outdate(opened, info.id, sorted(rescoring.asked.intersection(info.columns)), "judged_again")
-        report = opened.report(info.id, keep="all" if rescoring.has_rollouts else keep)
-        if rescoring.has_rollouts:
+        report = opened.report(info.id, keep="all" if rescoring.has_analyses else keep)
+        if rescoring.has_analyses:
             await run_report_evaluators(report, (), rescoring.with_originals(report))
             opened.finish_run(info.id, status=info.status, report=report, generation=info.generation)
         report.reuse = rescoring.counts
@@ -214,6 +214,9 @@ class _Rescoring:
         self.slots = EvaluatorSlots(self.evaluators, self.places)
         self.has_rollouts = any(
             isinstance(planned.evaluator, RolloutEvaluator) for planned in self.plan.evaluators
+        )
+        self.has_analyses = self.has_rollouts or any(
+            analyses_reports(planned.evaluator) for planned in self.plan.evaluators
         )
         self._output = output
         self.judged_redacted = 0
@@ -374,10 +377,12 @@ class _Rescoring:
         names = {attempt.position: attempt.name for attempt in self.store.attempts(self.info.id, parts=False)}
         originals: dict[tuple[str, str], Any] = {}
         for place, planned in zip(self.places, self.plan.evaluators, strict=True):
-            if not isinstance(planned.evaluator, RolloutEvaluator):
+            is_rollout = isinstance(planned.evaluator, RolloutEvaluator)
+            if is_rollout or analyses_reports(planned.evaluator):
+                # It is combined anew.
+                report.analyses = [each for each in report.analyses if each.title != planned.name]
+            if not is_rollout:
                 continue
-            # It is combined anew.
-            report.analyses = [analysis for analysis in report.analyses if analysis.title != planned.name]
             for cell in self.store.cells(self.info.id, evaluator=place):
                 original = read_metrics(cell_notes(cell.body).original)
                 if original is not None:

@@ -16,10 +16,8 @@ from calipers.cli.actions.plugins import chosen_plugins
 from calipers.cli.exits import PASSED, USAGE
 from calipers.cli.message import CommandError, no_file, note
 from calipers.cli.output import IncludeCases, clean_stdout, show_report
-from calipers.cli.reports import is_file, read_file
+from calipers.cli.reports import read_file
 from calipers.cli.stored_runs import (
-    DEFAULT,
-    VARIABLE,
     check_case,
     find_run,
     open_kept,
@@ -33,6 +31,7 @@ from calipers.errors import InvalidOptionError
 from calipers.evaluators import JudgeCorrectionEvaluator
 from calipers.report.report import Report
 from calipers.report.report_evaluator import ReportEvaluatorContext
+from calipers.stores.default_store import DEFAULT, VARIABLE, is_file_name
 from calipers.stores.evaluator_slots import scored_places
 from calipers.stores.packing import unpack
 from calipers.stores.run_info import RunInfo
@@ -140,7 +139,7 @@ def _correction(given: str, report: Report) -> JudgeCorrectionEvaluator:
 @contextmanager
 def _opened(name: str, store: str | None) -> Iterator[_Kept | None]:
     """The run of that name, in its store; `None` if it is the name of a file."""
-    if store is None and is_file(name):
+    if store is None and is_file_name(name):
         if not Path(name).suffix and not Path(name).exists():
             raise CommandError(
                 f"file not found: {name}. To show a run of that name, give --store URL, such as --store {DEFAULT}, or its id",
