@@ -293,6 +293,13 @@ def default_model() -> str | None:
 # ---------------------------------------------------------------------- schemas
 
 
+REASON: Final = {
+    "type": "string",
+    "description": "One to three sentences: what in the evidence decides.",
+}
+"""The schema of a reason; it comes before the verdict, which is to follow from it."""
+
+
 def object_of(**properties: Mapping[str, Any]) -> dict[str, Any]:
     """The schema of an object with these properties, all required and no others: the form that every provider takes."""
     return {

@@ -10,15 +10,10 @@ from calipers.data.evaluator_output import EvaluatorOutput
 from calipers.data.result import EvaluationReason
 from calipers.errors import InvalidOptionError
 
-from .judge import ModelJudge, object_of
+from .judge import REASON, ModelJudge, object_of
 from .prompt import prompt_named
 
 _KEYS: Final = ("evaluation_name", "include_reason")
-REASON: Final = {
-    "type": "string",
-    "description": "One to three sentences: what in the evidence decides.",
-}
-"""The schema of a reason; it comes before the verdict, which is to follow from it."""
 PASS: Final = {"type": "boolean", "description": "Whether it is met."}
 SCORE: Final = {
     "type": "number",

@@ -1,0 +1,153 @@
+"""`Jury`: several judges of the same thing. Each juror has its column; the jury adds the vote and how much they disagree.
+
+- **Jurors that pass or fail** vote: `majority` (more than half; an even split is no pass), `all` or `any`. `disagreement` is the share of
+  pairs of jurors who said different things: 0 if all agree, at most 1.
+- **Jurors that give a number** have a mean as their vote, and `disagreement` is the standard deviation.
+- **A juror that does not apply** is no part of the jury for that attempt. If none applies, the jury is skipped.
+- **A juror that fails** has no column, and its error is told under `attributes` in the metadata. The vote stands if that juror could not
+  have changed it; otherwise the jury fails, too. A mean always needs all of them.
+
+Jurors are asked at the same time.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from statistics import fmean, stdev
+from typing import Any, Final, Literal, TypeAlias
+
+from calipers.data.attempt import set_eval_attribute
+from calipers.data.context import EvaluatorContext
+from calipers.data.evaluator import Evaluator, EvaluatorLike, Expectation
+from calipers.data.evaluator_output import EvaluatorOutput, Judgement, read_parts
+from calipers.data.evaluator_styles import as_evaluator, checked_evaluators
+from calipers.data.result import EvaluationReason, Skipped, describe_error
+from calipers.data.result_names import unique
+from calipers.errors import InvalidOptionError, InvalidOutputError
+
+Vote: TypeAlias = Literal["majority", "all", "any"]
+"""How many have to pass."""
+VOTE: Final = "vote"
+DISAGREEMENT: Final = "disagreement"
+_FAILED: Final = "failed_jurors"
+
+
+@dataclass
+class Jury(Evaluator):
+    """Several judges vote; each has its own result beside the vote and the disagreement."""
+
+    judges: Sequence[EvaluatorLike]
+    """At least two; each gives one pass or fail, or one number."""
+    vote: Vote = field(default="majority", kw_only=True)
+    """How many have to pass: more than half, all of them, or any."""
+    evaluation_name: str | None = field(default=None, kw_only=True)
+    """What the jury is called; `None` for the class's name."""
+
+    def __post_init__(self) -> None:
+        checked_evaluators(self.judges)
+        if len(self.judges) < 2:
+            raise InvalidOptionError(f"a Jury needs at least two judges, got {len(self.judges)}")
+        if self.vote not in ("majority", "all", "any"):
+            raise InvalidOptionError(f"vote is majority, all or any, got {self.vote!r}")
+
+    def jurors(self) -> dict[str, Evaluator]:
+        """The judges by what their columns are called: with the model's name where that is what tells them apart."""
+        made = [as_evaluator(each) for each in self.judges]
+        own = [each.get_default_evaluation_name() for each in made]
+        found: dict[str, Evaluator] = {}
+        for name, juror in zip(own, made, strict=True):
+            model = getattr(juror, "model_name", None) if own.count(name) > 1 else None
+            told = f"{name} ({model})" if model else name
+            found[unique(told, {*found, VOTE, DISAGREEMENT})] = juror
+        return found
+
+    def needs_expectations(self) -> frozenset[Expectation]:
+        """What every juror needs."""
+        needs = [juror.needs_expectations() for juror in self.jurors().values()]
+        return frozenset.intersection(*needs)
+
+    def get_evaluator_version(self) -> str | None:
+        """The versions of its jurors."""
+        found = {name: juror.get_evaluator_version() for name, juror in self.jurors().items()}
+        told = [f"{name}: {version}" for name, version in found.items() if version is not None]
+        return "; ".join(told) or None
+
+    async def before_run(self) -> None:
+        """See that every juror can be asked."""
+        for juror in self.jurors().values():
+            check = getattr(juror, "before_run", None)
+            if check is not None:
+                await check()
+
+    async def evaluate(self, ctx: EvaluatorContext) -> EvaluatorOutput:
+        """What each juror says, the vote and the disagreement."""
+        jurors = self.jurors()
+        said = await asyncio.gather(*(_heard(juror, ctx) for juror in jurors.values()))
+        heard = {name: each for name, each in zip(jurors, said, strict=True) if not isinstance(each, Skipped)}
+        if not heard:
+            return Skipped("; ".join(each.reason for each in said if isinstance(each, Skipped)))
+        failed = {name: each for name, each in heard.items() if isinstance(each, Exception)}
+        columns = {name: each for name, each in heard.items() if isinstance(each, Judgement)}
+        if failed:
+            set_eval_attribute(_FAILED, {name: describe_error(error)[1] for name, error in failed.items()})
+        found: dict[str, EvaluatorOutput] = {
+            name: EvaluationReason(each.value, each.reason) for name, each in columns.items()
+        }
+        kinds = {isinstance(each.value, bool) for each in columns.values()}
+        if len(kinds) > 1:
+            raise InvalidOutputError(
+                "the judges of a Jury all pass or fail, or all give a number: these do both"
+            )
+        error = next(iter(failed.values()), None)
+        if kinds == {True}:
+            passes = [bool(each.value) for each in columns.values()]
+            found[VOTE] = _counted(self.vote, passes, error, missing=len(failed))
+        elif error is not None:
+            raise error
+        else:
+            found[VOTE] = fmean(float(each.value) for each in columns.values())
+        if len(columns) > 1:
+            found[DISAGREEMENT] = _disagreement([each.value for each in columns.values()])
+        return found
+
+
+def _counted(vote: Vote, passes: list[bool], error: Exception | None, *, missing: int) -> EvaluationReason:
+    """The vote, if the jurors that failed could not have changed it.
+
+    Raises:
+        Exception: they could have; it is the error of the first of them.
+    """
+    yes, jury = sum(passes), len(passes) + missing
+    needed = {"majority": jury // 2 + 1, "all": jury, "any": 1}[vote]
+    decided = yes >= needed or yes + missing < needed
+    if not decided and error is not None:
+        raise error
+    asked = {"majority": "more than half", "all": "all", "any": "one"}[vote]
+    return EvaluationReason(yes >= needed, f"{yes} of {jury} pass, {asked} must ({needed})")
+
+
+def _disagreement(values: list[Any]) -> float:
+    if isinstance(values[0], bool):
+        pairs = list(combinations(values, 2))
+        return fmean(one != other for one, other in pairs)
+    return float(stdev(map(float, values)))
+
+
+async def _heard(juror: Evaluator, ctx: EvaluatorContext) -> Judgement | Skipped | Exception:
+    """What a juror says: its one pass or fail, else its one number; or its error."""
+    try:
+        parts = read_parts(await juror.evaluate_async(ctx))
+    except Exception as error:
+        return error
+    values = [part for part in parts if isinstance(part, Judgement)]
+    if not values:
+        return Skipped("; ".join(part.reason or "" for part in parts))
+    for kinds in ((bool,), (int, float)):
+        chosen = [part for part in values if isinstance(part.value, kinds)]
+        if len(chosen) == 1:
+            return chosen[0]
+        if chosen:
+            break
+    told = ", ".join(repr(part.value) for part in values)
+    return InvalidOutputError(f"a juror gives one pass or fail, or one number, got {told:.200}")
