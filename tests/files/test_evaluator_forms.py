@@ -25,6 +25,7 @@ from calipers.evaluators import (
 )
 from calipers.files.catalog import Catalog, built_in_types, kind_of, kinds_of, write_evaluator
 from calipers.files.problem import Problems
+from calipers.judges import Correct, Criterion, LLMJudge, Question
 from calipers.plugins.evaluator_factory import name_of
 from calipers.report.report_evaluator import ReportEvaluator
 
@@ -164,7 +165,17 @@ def test_an_argument_of_the_wrong_type_is_noticed_when_it_is_written():
 
 
 SAMPLES = {
-    "LLMJudge": ["is polite"],
+    "DecisionTree": (
+        {
+            "kind": Question(ask="Is it kind?", if_yes="right", if_no=False),
+            "right": Question(ask="Is it right?", if_yes=True, if_no=False),
+        },
+    ),
+    "GEval": ("kindness", ["Look for kind words."]),
+    "Jury": ([Correct(), LLMJudge("is right", model="openai:gpt-4o")],),
+    "KeepsTone": ("is warm",),
+    "LLMJudge": ("is polite",),
+    "Rubric": ({"kind": Criterion(levels={1: "rude", 2: "kind"}, weight=2.0)},),
     "CalibrationEvaluator": ("score",),
     "CompositeEvaluator": ([(EqualsExpected(), 2.0), Contains("x"), (MaxDuration(1), 0.5)],),
     "Contains": ("x",),

@@ -30,12 +30,15 @@ import secrets
 import unicodedata
 from collections.abc import Mapping, Sequence
 from functools import cache
+from hashlib import sha256
 from typing import Any, Final
+from weakref import WeakKeyDictionary
 
 import msgspec
 
 from calipers.data.jsonable import plain
 from calipers.errors import JudgeCanaryError
+from calipers.models.answer_cache import AnswerCache
 
 SEAL: Final = "seal"
 """The field of the answer that repeats the seal."""
@@ -43,6 +46,7 @@ _SEAL_RULE: Final = re.compile(r"`seal` is ([0-9a-f]{8})")
 """How the instructions put it."""
 _MARGIN: Final = "margin"
 """The part that holds the decoy."""
+_SECRET_BYTES: Final = 32
 _JOINERS: Final = frozenset("\u200c\u200d")
 """Invisible, but part of the spelling of Persian and of emoji."""
 _TEMPLATE_MARKS: Final = re.compile(
@@ -164,11 +168,36 @@ class _Visible(dict[int, int | str]):
 _VISIBLE: Final = _Visible()
 
 
+# ---------------------------------------------------------------------- the secret
+
+_SECRET_KEY: Final = sha256(b"calipers: the secret of the fences of judges").digest()
+"""Under which a cache of answers keeps the secret. The key of an answer is a digest of another kind."""
+_known: WeakKeyDictionary[Any, bytes] = WeakKeyDictionary()
+"""The secrets of caches that were asked."""
+
+
 @cache
 def _own_secret() -> bytes:
-    return secrets.token_bytes(32)
+    return secrets.token_bytes(_SECRET_BYTES)
 
 
-def secret_of() -> bytes:
-    """The secret under which keys are made."""
-    return _own_secret()
+def secret_of(answers: AnswerCache | None) -> bytes:
+    """The secret under which keys are made: that of the cache of answers, where there is one, else the process's own."""
+    if answers is None:
+        return _own_secret()
+    try:
+        found = _known.get(answers)
+    except TypeError:  # it cannot be remembered
+        return _kept_secret(answers)
+    if found is None:
+        found = _known[answers] = _kept_secret(answers)
+    return found
+
+
+def _kept_secret(answers: AnswerCache) -> bytes:
+    found = answers.get(_SECRET_KEY)
+    if found is None or len(found) != _SECRET_BYTES:
+        made = secrets.token_bytes(_SECRET_BYTES)
+        answers.put(_SECRET_KEY, made)
+        found = answers.get(_SECRET_KEY) or made  # another process may have been first
+    return found

@@ -29,7 +29,8 @@ from calipers.data.evaluator_output import EvaluatorOutput
 from calipers.data.jsonable import plain
 from calipers.data.result import EvaluatorSpec, Skipped
 from calipers.errors import InvalidOptionError, NotApplicableError
-from calipers.models.model import Answer, Ask, Model, as_model, ask_for_data
+from calipers.models.answer_cache import cache_in_use
+from calipers.models.model import Answer, Ask, Model, as_model, ask_for_data, check_model
 from calipers.models.model_answer import Completion
 
 from .exhibits import Part, exhibits_of
@@ -147,12 +148,13 @@ class ModelJudge(Evaluator):
         return as_model(given)
 
     async def before_run(self) -> None:
-        """See that there is a model to ask, before anything is paid for.
+        """See that the model can be asked, before anything is paid for.
 
         Raises:
-            InvalidOptionError: there is none.
+            InvalidOptionError: no one said which model.
+            ModelError: it cannot be asked.
         """
-        self.asked_model()
+        await check_model(self.asked_model())
 
     # ------------------------------------------------------------------ the question
 
@@ -196,7 +198,7 @@ class ModelJudge(Evaluator):
             raise NotApplicableError(shown.reason)
         number = (ctx.repeat_index or 0) if repeat is None else repeat
         told = [[each.name, plain(each.value)] for each in shown]
-        fence = Fence.of([instruction, told, schema, number, self.canary], secret_of())
+        fence = Fence.of([instruction, told, schema, number, self.canary], secret_of(cache_in_use()))
         rules = prompt_named(_FENCE).filled(fence.gaps(canary=self.canary))
         messages = [
             {"role": "system", "content": f"{instruction.strip()}\n\n{rules}"},
