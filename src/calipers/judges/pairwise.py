@@ -35,8 +35,7 @@ from calipers.stats.number_text import plural
 
 from .exhibits import Part, exhibits_of
 from .fence import Exhibit
-from .judge import ModelJudge, object_of
-from .llm_judge import REASON
+from .judge import REASON, ModelJudge, object_of
 from .prompt import prompt_named
 
 Outcome: TypeAlias = Literal["win", "tie", "loss"]
