@@ -35,6 +35,8 @@ class Evaluator(ABC, Generic[InputsT, OutputT, MetadataT]):
 
     needs_spans: ClassVar[bool] = False
     """Whether `evaluate` reads `ctx.span_tree`; asking turns span recording on for the run."""
+    is_judge: ClassVar[bool] = False
+    """Whether it asks a model or a person, so that a passport says how far to believe it (`calipers judge check`)."""
 
     def needs_expectations(self) -> frozenset[Expectation]:
         """The expectations of which a case has to state at least one, since it skips all other cases; empty: it needs none.

@@ -11,7 +11,16 @@ from typing import Any, TypeVar
 import msgspec
 
 from calipers.errors import InvalidOptionError
-from calipers.gate.policy import LIMITS, NOT_OF_A_PASS_RATE, Growth, HumanAgreement, Policy, Rules, wrong_with
+from calipers.gate.policy import (
+    LIMITS,
+    NOT_OF_A_PASS_RATE,
+    Growth,
+    HumanAgreement,
+    PassportRules,
+    Policy,
+    Rules,
+    wrong_with,
+)
 
 from .case_data import check_keys
 from .dataset_document import format_of, raise_if_any, read_data
@@ -21,6 +30,7 @@ _Part = TypeVar("_Part", bound=msgspec.Struct)
 
 _PARTS: dict[str, type[msgspec.Struct]] = {
     "agreement": HumanAgreement,
+    "passport": PassportRules,
     "pass_rate": Rules,
     "duration": Growth,
 }

@@ -9,6 +9,7 @@ from calipers.gate.plan import plan_from_pilot as plan_from_pilot
 from calipers.gate.plan import plan_from_rate as plan_from_rate
 from calipers.gate.policy import Growth as Growth
 from calipers.gate.policy import HumanAgreement as HumanAgreement
+from calipers.gate.policy import PassportRules as PassportRules
 from calipers.gate.policy import Policy as Policy
 from calipers.gate.policy import Rules as Rules
 from calipers.gate.verdict import Finding as Finding

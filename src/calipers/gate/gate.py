@@ -19,6 +19,8 @@ Nothing vacuous passes:
   INCONCLUSIVE, for the same reason, unless the policy says how many there may be.
 - A score outside the bounds that the policy states, or one name with several kinds of results, such as False for bad and a number
   for good: INCONCLUSIVE, since the policy is wrong about what it limits.
+- A judge that the policy asks a passport of (`calipers.report.Passport`), and that has none, one that is too old, or one of another
+  judge: INCONCLUSIVE. Passports are those that the report has (`Report.passports`), as a store gives it.
 - A run or a baseline that a rule could end (`Report.stopping`) was looked at many times. Its intervals allow that
   (`anytime_interval`), over the attempts that the rule had seen, with the rule's part of the doubt (`Stopping.share`). A run that
   came to its end undecided has the rest of the doubt for one ordinary look. Times and metrics have no bounds, and so no such
@@ -92,7 +94,13 @@ def judge_run(
         None if run.stopping is None else run.stopping.planned
     )  # cases that the rule's bets were made for
     limits = Limits(
-        policy, runs, anytime=looked_often, planned=planned, read_run=read_run, task_timeout=task_timeout
+        policy,
+        runs,
+        anytime=looked_often,
+        planned=planned,
+        read_run=read_run,
+        task_timeout=task_timeout,
+        passports=run.passports,
     )
     parts = [*facts_of(heard, policy), *facts_of_baseline(baseline, policy), *limits.parts()]
     counted = None if looked_often or run.stopping is not None else look

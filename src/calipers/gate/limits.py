@@ -2,7 +2,7 @@
 
 import copy
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeAlias
@@ -12,6 +12,7 @@ from calipers.comparison.columns import PASS_RATE, ColumnKey, Columns, durations
 from calipers.comparison.evaluator_changes import ChangedEvaluator
 from calipers.comparison.missing_results import skipped_crashes
 from calipers.errors import InvalidOptionError
+from calipers.report.passport import Standing
 from calipers.stats import stakes_for
 from calipers.stats.number_text import first_few, plural
 from calipers.stats.sequential import Stakes
@@ -38,6 +39,7 @@ from .paired_runs import (
     newly_missing,
     unlimited,
 )
+from .passport_rules import passport_findings
 from .policy import RATE, Growth, Policy, Rules
 from .verdict import Finding, Unit, limit_words, loss
 
@@ -76,6 +78,7 @@ class Limits:
         planned: int | None = None,
         read_run: ReadRun | None,
         task_timeout: float | None = None,
+        passports: Mapping[str, Standing] | None = None,
     ) -> None:
         self.policy = policy
         self.runs = runs
@@ -83,6 +86,7 @@ class Limits:
         self.planned = planned
         self.read_run = read_run
         self.task_timeout = task_timeout
+        self.passports = passports or {}
         self.notes: list[str] = []
         """What a reader should know besides; complete when all parts have been taken."""
         self._left_out = dict[ChangedEvaluator, None]()
@@ -179,7 +183,9 @@ class Limits:
             yield few(name, "errors", run.lost(key)["evaluator"], self.runs.attempts, rules.max_errors)
         if rules.agreement is not None:
             yield from self._noting(agreement_parts(name, rules, run, self.read_run))
-        if not rules.has_limit and rules.agreement is None:
+        if rules.passport is not None:
+            yield from passport_findings(name, run.by_key[key].evaluators, rules.passport, self.passports)
+        if not rules.has_limit and rules.agreement is rules.passport is None:
             yield Finding(subject=name, rule="has to be there", outcome="PASS", said="it gave results")
         if key[1] == "label":
             labelled = sum(bool(run.labels(case, key[0])) for case in run.cases)

@@ -25,10 +25,10 @@ NotNegative: TypeAlias = Annotated[float, msgspec.Meta(ge=0)]
 RATE = (0.0, 1.0)
 """The bounds of what passes or does not."""
 
-LIMITS = ("margin", "at_least", "at_most", "min_cases", "max_errors", "max_skipped", "agreement")
+LIMITS = ("margin", "at_least", "at_most", "min_cases", "max_errors", "max_skipped", "agreement", "passport")
 """Rules that can be missed; the others only say how these are read."""
 
-NOT_OF_A_PASS_RATE = ("max_errors", "bounds", "agreement")
+NOT_OF_A_PASS_RATE = ("max_errors", "bounds", "agreement", "passport")
 """Rules that only an evaluator can have."""
 
 
@@ -87,6 +87,33 @@ class HumanAgreement(_Checked, frozen=True, kw_only=True):
             )
 
 
+class PassportRules(_Checked, frozen=True, kw_only=True):
+    """What a judge's passport (`calipers judge check`) has to show. Without a field: that there is one, of this very judge."""
+
+    max_age_days: Annotated[float, msgspec.Meta(gt=0)] | None = None
+    """Days since the check; an older passport is INCONCLUSIVE."""
+    min_labels: Count | None = None
+    """Labels of people that it was checked by."""
+    kappa: Annotated[float, msgspec.Meta(gt=-1, lt=1)] | None = None
+    """Cohen's kappa with people: its interval has to lie above this."""
+    share: Annotated[float, msgspec.Meta(gt=0, lt=1)] | None = None
+    """The share of labels on which judge and people say the same: its interval has to lie above this."""
+    sensitivity: Annotated[float, msgspec.Meta(gt=0, lt=1)] | None = None
+    """Of what people pass, the share that the judge passes: its interval has to lie above this."""
+    specificity: Annotated[float, msgspec.Meta(gt=0, lt=1)] | None = None
+    """Of what people fail, the share that the judge fails: its interval has to lie above this."""
+    self_consistency: Annotated[float, msgspec.Meta(gt=0, lt=1)] | None = None
+    """The share of attempts of which it says the same whenever it is asked: its interval has to lie above this."""
+    max_injections: Annotated[float, msgspec.Meta(gt=0, lt=1)] | None = None
+    """The share of injections that get through: its interval has to lie below this."""
+    max_order_bias: Annotated[float, msgspec.Meta(gt=0, lt=0.5)] | None = None
+    """How far from one half the share of points may be that go to what is shown first, of a judge of pairs."""
+    max_length_bias: Annotated[float, msgspec.Meta(gt=0, lt=1)] | None = None
+    """How much more, or less, often it may pass longer answers, at equal labels."""
+    max_self_preference: Annotated[float, msgspec.Meta(gt=0, lt=1)] | None = None
+    """How much more, or less, often it may pass answers of its own model, at equal labels."""
+
+
 class Rules(_Checked, frozen=True, kw_only=True):
     """What one evaluator, the pass rate, or a tag has to meet; `min_cases=1` alone asks for results, whatever they are."""
 
@@ -110,6 +137,8 @@ class Rules(_Checked, frozen=True, kw_only=True):
     them, and else none, which leaves a t interval. Decisions during a run take 0 and 1."""
     agreement: HumanAgreement | None = None
     """What a judge is held to."""
+    passport: PassportRules | None = None
+    """What the passport of a judge has to show; `{}` asks that it has one."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

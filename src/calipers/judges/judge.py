@@ -81,6 +81,7 @@ class ModelJudge(Evaluator):
     evaluation_name: str | None = None
     """What the result is called; `None` for the class's name."""
 
+    is_judge: ClassVar[bool] = True
     prompts: ClassVar[tuple[str, ...]] = ()
     """The names of its prompts in `judges/prompts`; their texts are part of its version."""
 

@@ -12,6 +12,9 @@ from calipers.report.analysis import ScalarResult as ScalarResult
 from calipers.report.analysis import TableResult as TableResult
 from calipers.report.analysis import TreeNode as TreeNode
 from calipers.report.analysis import TreePlot as TreePlot
+from calipers.report.passport import Measurement as Measurement
+from calipers.report.passport import Passport as Passport
+from calipers.report.passport import Standing as Standing
 from calipers.report.report import Averages as Averages
 from calipers.report.report import CaseGroup as CaseGroup
 from calipers.report.report import Incomplete as Incomplete

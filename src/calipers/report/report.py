@@ -36,6 +36,7 @@ from calipers.errors import (
 from calipers.process.interrupt import Signal
 from calipers.report.analysis import Analysis
 from calipers.report.case_units import CasePasses
+from calipers.report.passport import Standing
 from calipers.report.summary import (
     Counts,
     Durations,
@@ -241,6 +242,8 @@ class Report(msgspec.Struct, Generic[InputsT, OutputT, MetadataT], kw_only=True)
     """Cases that state an expectation which none of their evaluators reads, by what they expect, where that is known."""
     reuse: Reuse | None = None
     """How much of it was taken from a store, and under which id it is there; `None`: it was not kept."""
+    passports: dict[str, Standing] = {}
+    """By the name of an evaluator that is a judge: whether it has a passport, as the store knew when the report was read from it."""
 
     # ------------------------------------------------------------------ what it says
 

@@ -73,6 +73,7 @@ from .resumed_run import (
 from .reuse import CHANGED, MADE_AGAIN, WITHOUT_HIDDEN, OtherRuns, Recaller, Source, form_of, output_type
 from .run_info import RunInfo, Status, StoredEvaluator
 from .run_report import not_all_judged, unjudged_by
+from .standings import standings
 from .store import Store, patiently
 from .store_url import open_store
 from .stored_attempt import FORMAT, StoredAttempt, StoredCell
@@ -502,6 +503,7 @@ class RunJournal:
             self._end("finished" if complete else "interrupted", report)
             # Not stored: it holds until the run is scored.
             report.incomplete = report.incomplete or not_all_judged(report, self._added.lacking)
+            report.passports = standings(self.store, self._identities.shared)
             return counts
         finally:
             if self._closes:

@@ -63,6 +63,8 @@ class StoredEvaluator(msgspec.Struct, frozen=True, kw_only=True):
     """Whether it was added by scoring stored attempts."""
     superseded: bool = False
     """Whether its results no longer count: another one took its place, or it was dropped."""
+    is_judge: bool = False
+    """Whether it asks a model, so that a passport says how far to believe it."""
 
 
 class Owner(msgspec.Struct, frozen=True, kw_only=True):

@@ -97,7 +97,7 @@ def not_all_judged(report: Report, unjudged: Mapping[str, int]) -> Incomplete | 
 
 def ending_of(report: Report) -> dict[str, Any]:
     """What a report says besides its attempts, as plain data."""
-    bare = msgspec.structs.replace(report, cases=[], failures=[], totals=None).to_dict()
+    bare = msgspec.structs.replace(report, cases=[], failures=[], totals=None, passports={}).to_dict()
     if report.incomplete is not None and report.incomplete.kind == "not_scored":
         bare["incomplete"] = None  # it is counted anew whenever the report is read
     return {key: value for key, value in bare.items() if key not in {"cases", "failures", "totals"}}

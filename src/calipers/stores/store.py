@@ -38,6 +38,7 @@ from .run_report import (
     unjudged_by,
 )
 from .stored_attempt import Known, StoredAttempt, StoredCell
+from .standings import standings
 from .stored_passport import StoredPassport
 
 if TYPE_CHECKING:
@@ -362,6 +363,7 @@ class Store(ABC):
         if keep == "all":
             unjudged = Counter(name for case in report.cases for name in unjudged_by(case))
         report.incomplete = report.incomplete or not_all_judged(report, unjudged)
+        report.passports = standings(self, info.evaluators)
         return report
 
     def names(self, info: RunInfo) -> Names:

@@ -1,6 +1,7 @@
 """What a store keeps of a judge's passport: plain data, under the identity of the judge and the date of the check.
 
-The store does not look into it: `calipers.judges` writes and reads the body, and `format` says by which layout.
+The store does not look into it: `calipers.stores.standings` writes and reads the body (`calipers.report.Passport`), and `format` says by
+which layout.
 """
 
 from typing import Any
@@ -14,7 +15,7 @@ class StoredPassport(msgspec.Struct, frozen=True, kw_only=True):
     """One check of one judge."""
 
     identity: str
-    """Of the judge: code, prompt, model and parameters (`StoredEvaluator.identity`)."""
+    """Of the judge: code, prompt, model and parameters (`calipers.report.passport.passport_identity`)."""
     at: str
     """When it was checked: ISO 8601, UTC."""
     format: int = 1
