@@ -8,7 +8,7 @@ import pytest
 from calipers import Case, Dataset
 from calipers.errors import DatasetFileError, InvalidOptionError
 from calipers.evaluators import JudgeCorrectionEvaluator
-from calipers.gate import HumanAgreement, Policy, Rules, StopWhenDecided, judge_run
+from calipers.gate import HumanAgreement, Policy, Rules, StopWhenDecided, choose_labels, judge_run
 from calipers.gate.corrected_mean import Corrected
 from calipers.report.analysis import JudgeCorrection
 from calipers.report.report_evaluator import ReportEvaluatorContext
@@ -301,3 +301,72 @@ def test_as_many_labels_as_are_asked_for_tell_four_times_in_five():
     needed = sorted(sample(100).needed(0.6, 0.95) for _ in range(41))[20]
     told = sum(sample(needed).interval(0.95).low > 0.6 for _ in range(100))
     assert told / 100 == pytest.approx(0.8, abs=0.15)
+
+
+# ---------------------------------------------------------------------- labels drawn in strata
+
+
+def drawn_labels(tmp_path, report, people, count):
+    """A file of labels of the cases that are worth one, with their probabilities."""
+    lines = [
+        f"{each.case},{each.attempt},{people(int(each.case))},{each.probability}"
+        for each in choose_labels(report, "lenient", {}, count, seed=3)
+    ]
+    path = tmp_path / "drawn.csv"
+    path.write_text("\n".join(["case,attempt,human,probability", *lines]))
+    return path
+
+
+def lenient(output):
+    return output % 10 > 0
+
+
+def good(number):
+    return number % 10 > 2
+
+
+def strata_report():
+    cases = [Case(name=str(number), inputs=number) for number in range(200)]
+    return Dataset(name="d", cases=cases, evaluators=[lenient]).evaluate_sync(lambda n: n, progress=False)
+
+
+def correction_of(report, **options):
+    return JudgeCorrectionEvaluator("lenient", **options).evaluate(
+        ReportEvaluatorContext(name="d", report=report)
+    )
+
+
+def test_labels_drawn_in_strata_are_weighted(tmp_path):
+    report = strata_report()
+    found = correction_of(report, labels=drawn_labels(tmp_path, report, good, 200))
+    assert found.value == pytest.approx(0.7)
+    assert found.method == "stratified"
+    assert found.agreement == pytest.approx(0.8)
+    some = correction_of(report, labels=drawn_labels(tmp_path, report, good, 60))
+    assert 0.7 in some.interval
+    assert some.interval.method == "stratified-beta"
+    assert some.people.interval is None
+
+
+def test_a_stratum_without_a_label_is_not_guessed(tmp_path):
+    report = strata_report()
+    path = tmp_path / "few.csv"
+    path.write_text("case,human,probability\n1,true,0.1\n2,true,0.1\n")
+    found = correction_of(report, labels=path)
+    assert found.value is None
+    assert "'failed'" in found.note
+
+
+def test_a_gate_takes_the_labels_drawn_in_strata(tmp_path):
+    report = strata_report()
+    path = drawn_labels(tmp_path, report, good, 100)
+    rules = Rules(at_least=0.5, agreement=HumanAgreement(labels=str(path), corrects=True))
+    assert judge_run(report, Policy(evaluators={"lenient": rules})).outcome == "PASS"
+    held = Rules(agreement=HumanAgreement(labels=str(path), kappa=0.1))
+    (finding,) = [
+        each
+        for each in judge_run(report, Policy(evaluators={"lenient": held})).findings
+        if each.subject == "lenient"
+    ]
+    assert finding.outcome == "INCONCLUSIVE"
+    assert "passport" in finding.advice

@@ -6,7 +6,7 @@ import pytest
 
 from calipers.errors import DatasetFileError, InvalidOptionError
 from calipers.files.policy_file import load_policy, policy_schema
-from calipers.gate import Growth, HumanAgreement, Policy, Rules
+from calipers.gate import Growth, HumanAgreement, PassportRules, Policy, Rules
 
 FULL = """
 # yaml-language-server: $schema=gate.schema.json
@@ -244,6 +244,21 @@ WHOLE = {
             "agreement": {"labels": "labels.csv", "human": "people", "kappa": 0.6, "share": 0.8},
         },
         "b": {"agreement": {"run": "labelled", "question": "fine?", "kappa": 0.6, "corrects": False}},
+        "c": {
+            "passport": {
+                "max_age_days": 90,
+                "min_labels": 50,
+                "kappa": 0.6,
+                "share": 0.8,
+                "sensitivity": 0.8,
+                "specificity": 0.8,
+                "self_consistency": 0.9,
+                "max_injections": 0.02,
+                "max_order_bias": 0.1,
+                "max_length_bias": 0.1,
+                "max_self_preference": 0.1,
+            }
+        },
     },
     "tags": {"hard": {"at_least": 0.5, "margin": 0.1}},
     "duration": {"max_growth": 0.2, "at_most": 3},
@@ -275,7 +290,7 @@ def changed(steps, value):
 
 def test_the_policy_that_schema_and_reader_are_tried_on_has_every_key():
     found = {steps[-1] for steps in places(WHOLE)}
-    for part in (Policy, Rules, Growth, HumanAgreement):
+    for part in (Policy, Rules, Growth, HumanAgreement, PassportRules):
         assert found.issuperset(part.__struct_fields__)
 
 

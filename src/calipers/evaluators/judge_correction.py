@@ -13,6 +13,7 @@ from calipers.gate.human_labels import read_labels
 from calipers.gate.label_choice import judge_column
 from calipers.gate.policy import HumanAgreement
 from calipers.report.analysis import JudgeCorrection
+from calipers.report.report import Report
 from calipers.report.report_evaluator import ReportEvaluator, ReportEvaluatorContext
 from calipers.stats.number_text import plural
 
@@ -51,8 +52,8 @@ class JudgeCorrectionEvaluator(ReportEvaluator):
         wanted = HumanAgreement(labels=source, human=self.human, question=self.question, corrects=True)
         labelled = read_labels(wanted, key[0], run, None)
         is_rate = key[1] == "assertion"
-        share, kappa = agreement_of(labelled) if is_rate else (None, None)
         found = corrected(labelled, run, key)
+        share, kappa = agreement_of(labelled, found) if is_rate else (None, None)
         value = interval = method = None
         if isinstance(found, NotValid):
             no_column = self.labels is self.question is None and not any(
@@ -78,8 +79,28 @@ class JudgeCorrectionEvaluator(ReportEvaluator):
             value=value,
             interval=interval,
             method=None if value is None else method,
+            people=None if isinstance(found, NotValid) else found.labelled,
             labels=len(labelled.judge) if labelled.by_case is None else len(labelled.by_case),
             agreement=share,
             kappa=kappa,
             is_rate=is_rate,
         )
+
+
+def corrections(report: Report) -> list[JudgeCorrection]:
+    """The corrections of all judges whose column is called like a question that people answered about the report's attempts.
+
+    Judges that the report has a correction of already are left out.
+
+    Raises:
+        InvalidOptionError: a label is not what the judge gives.
+    """
+    records = [*report.cases, *report.failures]
+    asked = {label.question for record in records for label in record.human_labels}
+    done = {each.judge for each in report.analyses if isinstance(each, JudgeCorrection)}
+    context = ReportEvaluatorContext(name=report.name, report=report)
+    return [
+        JudgeCorrectionEvaluator(name, question=name).evaluate(context)
+        for name, summary in (report.summaries().items() if asked - done else ())
+        if name in asked - done and summary.estimate is not None
+    ]

@@ -1,10 +1,13 @@
 """What people would say of all cases: the mean of a judge, corrected by people's labels of some.
 
-Two estimates, by where the labels come from (`calipers.stats.judge`):
+Three estimates, by where the labels come from (`calipers.stats.judge`):
 
 - *Cases of this run*: prediction-powered. Nothing is assumed about the judge, but the labelled cases have to be drawn at random from
   all cases of the run, those included whose task failed. Labels of what the judge failed, or of what looked odd, correct nothing. So
   the labels are refused if the judge thinks otherwise of the labelled cases than a random draw would explain.
+- *Cases of this run, drawn in strata* (`calipers.gate.label_choice`): each was drawn with a known probability, where a label teaches most. The mean
+  of each stratum is weighted by its size (`calipers.stats.stratified_mean`). Labels of cases drawn at random count with them, since
+  within a stratum they are drawn at random as well. A case whose every task failed counts as such, and no one has to label it.
 - *Other cases*, with what the judge said of them: Rogan and Gladen's. The judge has to err on those cases as it does on these, and
   what it said must not be why they were labelled. Labels of which the judge passed none, or all, are refused.
 
@@ -12,6 +15,7 @@ The case is the unit: attempts, labels of several people, and labels of several 
 estimate knows of clusters.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import ceil, comb, fsum, isfinite
@@ -20,7 +24,15 @@ from typing import Literal, NamedTuple, TypeAlias
 from calipers.comparison.columns import ColumnKey, Columns
 from calipers.data.human_label import Rating
 from calipers.errors import InvalidOptionError
-from calipers.stats import Interval, prediction_powered, rogan_gladen
+from calipers.stats import (
+    Estimate,
+    Interval,
+    prediction_powered,
+    rogan_gladen,
+    stratified_mean,
+    weighted_kappa,
+    weighted_rate,
+)
 from calipers.stats.distributions import normal_quantile
 from calipers.stats.number_text import plural
 
@@ -28,11 +40,12 @@ from .claims import Claim
 from .facts import undecided
 from .human_agreement import Ratings
 from .human_labels import Labelled, ReadRun, read_labels, yes_or_no
+from .label_choice import WITHOUT_TASK, CaseStratum, strata_of
 from .measure import Level
 from .policy import HumanAgreement, Rules
 from .verdict import Finding, Unit, limit_words, quantity
 
-Way: TypeAlias = Literal["prediction-powered", "labels alone", "rogan-gladen"]
+Way: TypeAlias = Literal["prediction-powered", "stratified", "labels alone", "rogan-gladen"]
 """How a mean was corrected."""
 _IMPROBABLE = 0.001
 """The chance, under a random draw, below which labelled cases are taken for chosen ones."""
@@ -57,6 +70,10 @@ class Corrected:
     """What the judge gave to cases of the run without a label: all of them, where the labels are of other cases."""
     from_elsewhere: bool
     """Whether the labels are of other cases."""
+    strata: list[CaseStratum] | None = None
+    """The stratum of each labelled case, and then of each other one, where they were drawn in strata; `None`: all alike."""
+    settled: tuple[float, ...] = ()
+    """What cases count as that no one has to label, where there are strata: their tasks failed."""
 
     @property
     def n(self) -> int:
@@ -64,15 +81,36 @@ class Corrected:
         return len(self.people)
 
     @property
+    def weights(self) -> list[float]:
+        """How many cases each labelled one stands for."""
+        if self.strata is None:
+            return [1.0] * self.n
+        sizes, drawn = Counter(self.strata), Counter(self.strata[: self.n])
+        return [sizes[each] / drawn[each] for each in self.strata[: self.n]]
+
+    @property
+    def labelled(self) -> Estimate | None:
+        """The mean of the labels themselves, without an interval where they were not drawn at random; `None` without labels."""
+        if not self.n:
+            return None
+        binary = all(label in {0, 1} for label in self.people)
+        level = Level(cases=[[label] for label in self.people], is_rate=binary)
+        at_random = self.strata is None and not self.from_elsewhere
+        interval = level.interval(0.95) if at_random else None
+        return Estimate(fsum(self.people) / self.n, interval, self.n, self.n)
+
+    @property
     def judge(self) -> list[float]:
         """What the judge gave to the cases of the run."""
-        return self.others if self.from_elsewhere else [*self.judged, *self.others]
+        return self.others if self.from_elsewhere else [*self.judged, *self.others, *self.settled]
 
     @property
     def holds_if(self) -> str:
         """What has to be so for the value to hold, in words."""
         if self.from_elsewhere:
             return "the judge errs on the labelled cases as on these, and what it said is not why they were labelled"
+        if self.strata is not None:
+            return "the labelled cases were those that were drawn, whatever they looked like"
         return "the labelled cases were drawn at random from all cases of the run"
 
     @property
@@ -103,6 +141,13 @@ class Corrected:
                 confidence=confidence,
             )
             return (None, None, "rogan-gladen") if by is None else (by.value, by.interval, "rogan-gladen")
+        if self.strata is not None:
+            strata = [*self.strata, *[WITHOUT_TASK] * len(self.settled)]
+            labels = dict(enumerate(self.people)) | dict(enumerate(self.settled, len(self.strata)))
+            drawn = stratified_mean(strata, labels, confidence=confidence)
+            return (
+                (None, None, "stratified") if drawn is None else (drawn.value, drawn.interval, "stratified")
+            )
         found = prediction_powered(self.people, self.judged, self.others, confidence=confidence)
         if found is None:
             return None, None, "prediction-powered"
@@ -164,6 +209,10 @@ def corrected(labelled: Labelled, run: Columns, key: ColumnKey, *, lost: float =
             for name, labels in labelled.by_case.items()
             if name in means
         }
+        if labelled.chosen & people.keys():
+            return _in_strata(
+                {name: fsum(each) / len(each) for name, each in people.items()}, run, key, lost=lost
+            )
         found = Corrected(
             people=[fsum(labels) / len(labels) for labels in people.values()],
             judged=[means[name] for name in people],
@@ -171,6 +220,32 @@ def corrected(labelled: Labelled, run: Columns, key: ColumnKey, *, lost: float =
             from_elsewhere=False,
         )
     return _why_not(found) or found
+
+
+def _in_strata(
+    people: dict[str, float], run: Columns, key: ColumnKey, *, lost: float
+) -> Corrected | NotValid:
+    """What corrects a column by labels of cases that were drawn in strata."""
+    found = strata_of(run, key, lost=lost)
+    settled = [found.means[name] for name in found.without_task if name not in people]
+    strata = found.joined(list(people))
+    others = [name for name in found.by_case if name not in people and found.by_case[name] != WITHOUT_TASK]
+    have = {strata[name].verdict for name in people}
+    lacking = Counter(strata[name].verdict for name in others if strata[name].verdict not in have)
+    if lacking:
+        verdict, size = lacking.most_common(1)[0]
+        return NotValid(
+            f"no label is of the {plural(size, 'case')} in the stratum {verdict!r}",
+            "`calipers label RUN --next N` draws from every stratum",
+        )
+    return Corrected(
+        people=list(people.values()),
+        judged=[found.means[name] for name in people],
+        others=[found.means[name] for name in others],
+        from_elsewhere=False,
+        strata=[strata[name] for name in (*people, *others)],
+        settled=tuple(settled),
+    )
 
 
 def corrected_parts(
@@ -195,15 +270,26 @@ def corrected_parts(
         )
 
 
-def agreement_of(labelled: Labelled) -> tuple[float | None, float | None]:
-    """The share of labels that judge and people agree on, and their kappa; `None` for what is not defined."""
+def agreement_of(labelled: Labelled, found: Corrected | NotValid) -> tuple[float | None, float | None]:
+    """The share of cases that judge and people agree on, and their kappa; `None` for what is not defined.
+
+    Cases that were drawn in strata count for as many as they stand for.
+    """
+    if isinstance(found, Corrected) and found.strata is not None:
+        judge, people = ([value >= 0.5 for value in part] for part in (found.judged, found.people))
+        same = [one == other for one, other in zip(judge, people, strict=True)]
+        rate, kappa = (
+            weighted_rate(same, found.weights),
+            weighted_kappa(judge, people, found.weights),
+        )
+        return (None if rate is None else rate.value), (None if kappa is None else kappa.value)
     share = Ratings(judge=labelled.judge, human=labelled.human, by="share")
     return share.value, replace(share, by="kappa").value
 
 
 def _basis(subject: str, found: Corrected, labelled: Labelled, unit: Unit) -> str:
     """What the judge alone says, how well it agrees, whether it is used, and what has to be so for the value to hold."""
-    share = agreement_of(labelled)[0] or 0.0
+    share = agreement_of(labelled, found)[0] or 0.0
     alone = quantity(fsum(found.judge) / len(found.judge), unit)
     agree = f", and agrees with people on {quantity(share, 'rate')} of {plural(found.n, 'label')}"
     what = "rate" if unit == "rate" else "mean"

@@ -113,6 +113,14 @@ def agreement_parts(
     judge, human, stale = labelled.judge, labelled.human, labelled.stale
     if labelled.left_out is not None:
         yield f"{name}: {labelled.left_out}"
+    if labelled.chosen:
+        yield undecided(
+            name,
+            "agreement with people",
+            "the labelled cases were drawn where the judge is likely to err, so it agrees less on them than on all",
+            "ask for its passport instead (passport: {kappa: …}), which weighs them, or label cases drawn at random",
+        )
+        return
     if wanted.kappa is not None:
         ratings = Ratings(judge=judge, human=human, by="kappa")
         yield _agreed(name, ratings, wanted.kappa, stale, ratings.why_open(wanted.question or wanted.human))

@@ -12,7 +12,7 @@ A file of labels is JSON Lines, or CSV with a header, whose columns are separate
 capitals. A line has either what the judge said of the same case (`judge`), which makes it a pair from anywhere, or the name of a
 `case` of the run that is looked at, whose judge is then taken. Of a repeated case it says which `attempt`, from 1; without, it is
 the first. An `output`, where there is one, has to be that of the attempt, so that labels of another run are not taken for labels of
-this one. A line whose label is blank leaves its case unlabelled; such lines are counted. What cannot be read is refused with the
+this one. A `probability`, with which the case was drawn, says that it was not drawn as all others were. A line whose label is blank leaves its case unlabelled; such lines are counted. What cannot be read is refused with the
 file and the line, since leaving it out would change how well the judge seems to agree.
 
 Ratings are compared as categories: `true` in a CSV file is the `true` of JSON, and 4.0 is 4. Where the judge says only yes or no,
@@ -76,6 +76,8 @@ class Label(NamedTuple):
     """Of a repeated case, from 1."""
     output: Any
     """What the attempt gave, as the file has it; `None` if it does not say."""
+    chosen: bool = False
+    """Whether the line has the `probability` with which the case was drawn."""
 
 
 class LabelFile(NamedTuple):
@@ -100,6 +102,8 @@ class Labelled(NamedTuple):
     """Lines of the file without a label."""
     outdated: int = 0
     """Labels in the store of outputs that their attempts no longer have."""
+    chosen: frozenset[str] = frozenset()
+    """Cases that were drawn for labelling with a known probability (`calipers.gate.label_choice`), not all with the same."""
 
     @property
     def left_out(self) -> str | None:
@@ -143,11 +147,12 @@ def read_labels(wanted: HumanAgreement, judge: str, run: Columns, read_run: Read
             raise DatasetFileError(
                 f"{str(wanted.labels)!r}: some lines have what the judge said and others only a case: use one kind"
             )
-        by_case = _by_case(lines, run)
-        return _labelled(_pairs(run, judge, by_case), by_case, blank=blank)
+        by_case, chosen = _by_case(lines, run), frozenset(line.case for line in lines if line.chosen)
+        return _labelled(_pairs(run, judge, by_case), by_case, blank=blank, chosen=chosen)
     if wanted.run is None:
         by_case, outdated = _people(run, wanted)
-        return _labelled(_pairs(run, judge, by_case), by_case, outdated=outdated)
+        chosen = frozenset() if wanted.question is None else _chosen(run, wanted.question)
+        return _labelled(_pairs(run, judge, by_case), by_case, outdated=outdated, chosen=chosen)
     if read_run is None:
         raise InvalidOptionError(f"agreement with the run {wanted.run!r}: pass read_run=, which finds it")
     labelled = Columns(cases_of(read_run(wanted.run)))
@@ -190,6 +195,16 @@ def _people(run: Columns, wanted: HumanAgreement) -> tuple[_ByCase, int]:
     return found, outdated
 
 
+def _chosen(run: Columns, question: str) -> frozenset[str]:
+    """Cases that were drawn with a known probability before people were asked."""
+    return frozenset(
+        case.name
+        for case in run.cases
+        for record in case.attempts
+        if any(label.probability is not None for label in answers(record, question)[0])
+    )
+
+
 def yes_or_no(label: Rating) -> bool:
     """What a label says where the judge passes or fails."""
     category = _category(label)
@@ -206,6 +221,7 @@ def _labelled(
     stale: str | None = None,
     blank: int = 0,
     outdated: int = 0,
+    chosen: frozenset[str] = frozenset(),
 ) -> Labelled:
     rated = list(pairs)
     judge, human = ([_category(pair[side]) for pair in rated] for side in (0, 1))
@@ -217,7 +233,7 @@ def _labelled(
         human = [yes if each in _YES else no if each in _NO else each for each in human]
         judge = [yes if each in _YES else no for each in judge]
     of_cases = None if by_case is None else {name: list(labels.values()) for name, labels in by_case.items()}
-    return Labelled(judge, human, of_cases, stale, blank, outdated)
+    return Labelled(judge, human, of_cases, stale, blank, outdated, chosen)
 
 
 def _said_by(case: RunCase, column: str) -> dict[int, Rating]:
@@ -320,7 +336,8 @@ def _label(path: Path, number: int, line: dict[str, Any], human: str) -> Label:
     if not attempt.isdecimal() or int(attempt) < 1:
         raise _wrong(path, number, f"expected the number of an attempt, from 1, got {_cut(attempt)}")
     case = str(_rating(path, number, line, CASE))
-    return Label(place, said, None, case, int(attempt), line.get("output"))
+    chosen = not _is_blank(line.get("probability"))
+    return Label(place, said, None, case, int(attempt), line.get("output"), chosen)
 
 
 def _rating(path: Path, number: int, line: dict[str, Any], column: str) -> Rating:
@@ -379,7 +396,7 @@ def _separator(text: str) -> str:
 
 def _named(header: list[str], human: str) -> list[str]:
     """The header, with the columns that are read spelled as they are asked for."""
-    spelled = {name.casefold(): name for name in (JUDGE, CASE, "attempt", "output", human)}
+    spelled = {name.casefold(): name for name in (JUDGE, CASE, "attempt", "output", "probability", human)}
     names = [name.strip() for name in header]
     known = {name: wanted for name in names if (wanted := spelled.get(name.casefold())) not in names}
     return [known.get(name) or name for name in names]

@@ -62,7 +62,7 @@ class Strata:
     @property
     def without_task(self) -> list[str]:
         """Cases whose every task failed."""
-        return [name for name, stratum in self.by_case.items() if stratum.verdict == _NO_TASK]
+        return [name for name, stratum in self.by_case.items() if stratum == WITHOUT_TASK]
 
     def joined(self, labelled: Sequence[str]) -> dict[str, CaseStratum]:
         """The strata, where doubtful cases of which none has a label count with the others of their verdict, and the reverse."""
@@ -73,8 +73,8 @@ class Strata:
         }
 
 
-_NO_TASK = "no task"
-_EXPECTED = {"passed": 1.0, "failed": 0.0, "low": 1 / 6, "middle": 0.5, "high": 5 / 6, _NO_TASK: 0.0}
+WITHOUT_TASK = CaseStratum("no task")
+_EXPECTED = {"passed": 1.0, "failed": 0.0, "low": 1 / 6, "middle": 0.5, "high": 5 / 6, "no task": 0.0}
 
 
 def strata_of(run: Columns, key: ColumnKey, *, also: Sequence[str] = (), lost: float = 0.0) -> Strata:
@@ -189,7 +189,7 @@ def _stratum(
     thirds: Sequence[float],
 ) -> CaseStratum:
     if not any(isinstance(each, ReportCase) for each in case.attempts):
-        return CaseStratum(_NO_TASK)
+        return WITHOUT_TASK
     if key[1] != "assertion":
         return CaseStratum("low" if mean < thirds[0] else "middle" if mean < thirds[1] else "high")
     said = {*run.scores(case, key)}

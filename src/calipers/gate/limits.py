@@ -185,7 +185,7 @@ class Limits:
             yield from self._noting(agreement_parts(name, rules, run, self.read_run))
         if rules.passport is not None:
             yield from passport_findings(name, run.by_key[key].evaluators, rules.passport, self.passports)
-        if not rules.has_limit and rules.agreement is rules.passport is None:
+        if not rules.has_limit and rules.agreement is None and rules.passport is None:
             yield Finding(subject=name, rule="has to be there", outcome="PASS", said="it gave results")
         if key[1] == "label":
             labelled = sum(bool(run.labels(case, key[0])) for case in run.cases)

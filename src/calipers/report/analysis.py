@@ -156,8 +156,11 @@ class JudgeCorrection(_Titled, kw_only=True, frozen=True, tag="judge_correction"
     """The judge's mean, corrected by the labels; `None` if they do not allow it, and the note says why."""
     interval: Interval | None = None
     """Where the mean may lie that people would give."""
-    method: Literal["prediction-powered", "labels alone", "rogan-gladen"] | None = None
-    """How it was corrected; `labels alone`: it was not, and the value is the labels' own. `None` with the value."""
+    method: Literal["prediction-powered", "stratified", "labels alone", "rogan-gladen"] | None = None
+    """How it was corrected; `stratified`: by labels drawn in strata; `labels alone`: it was not, and the value is the labels' own. `None` with the value."""
+    people: Estimate | None = None
+    """What people gave to the labelled cases; without an interval where these were not drawn at random. `None` without labels of
+    cases of the run."""
     labels: int
     """Cases with a label of people."""
     agreement: float | None = None

@@ -7,7 +7,7 @@ Every number comes with what it was measured on. What was not measured is absent
 """
 
 from collections.abc import Mapping
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from typing import Final, Literal, TypeAlias, get_args
 
 import msgspec
@@ -87,7 +87,7 @@ class Passport(msgspec.Struct, frozen=True, kw_only=True):
     def age(self, now: datetime | None = None) -> float:
         """Days since the check."""
         then = datetime.fromisoformat(self.at)
-        return ((now or datetime.now(timezone.utc)) - then).total_seconds() / 86400
+        return ((now or datetime.now(UTC)) - then).total_seconds() / 86400
 
 
 class Standing(msgspec.Struct, frozen=True, kw_only=True):

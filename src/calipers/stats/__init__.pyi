@@ -87,3 +87,5 @@ from calipers.stats.two_phase import two_phase_mean as two_phase_mean
 from calipers.stats.variance import VarianceComponents as VarianceComponents
 from calipers.stats.variance import paired_components as paired_components
 from calipers.stats.variance import variance_components as variance_components
+from calipers.stats.weighted import weighted_kappa as weighted_kappa
+from calipers.stats.weighted import weighted_rate as weighted_rate

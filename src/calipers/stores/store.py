@@ -37,8 +37,8 @@ from .run_report import (
     put_in,
     unjudged_by,
 )
-from .stored_attempt import Known, StoredAttempt, StoredCell
 from .standings import standings
+from .stored_attempt import Known, StoredAttempt, StoredCell
 from .stored_passport import StoredPassport
 
 if TYPE_CHECKING:

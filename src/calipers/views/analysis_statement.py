@@ -132,6 +132,9 @@ def correction_rows(analysis: JudgeCorrection) -> list[tuple[str, str, str, str]
         own = analysis.method == "labels alone"
         on = labels if own else f"{plural(judged.n_units, 'case')} and {labels}"
         rows.append(("labels alone" if own else "corrected", *text(analysis.value, analysis.interval), on))
+    if analysis.people is not None and analysis.method != "labels alone":
+        people = analysis.people
+        rows.append(("people", *text(people.value, people.interval), labels))
     if analysis.agreement is not None:
         kappa = "" if analysis.kappa is None else f", kappa {analysis.kappa:.2f}"
         rows.append(("agreement", percent(analysis.agreement), "", f"{labels}{kappa}"))

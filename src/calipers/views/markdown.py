@@ -128,10 +128,10 @@ def statement_markdown(says: Statement, *, limit: int = LIMIT) -> str:
 
 def claims(says: Statement) -> list[str]:
     """The share of cases that passed, and what else the headline says, one line each."""
-    found = says.headline
+    found, corrected = says.headline, [*map(_PAGE.plain, says.corrected)]
     if found is None:
-        return [] if says.no_headline is None else [_PAGE.plain(says.no_headline)]
-    lines = [f"{found.what} · {_number(found.rate)} · {found.how}"]
+        return [*([] if says.no_headline is None else [_PAGE.plain(says.no_headline)]), *corrected]
+    lines = [f"{found.what} · {_number(found.rate)} · {found.how}", *corrected]
     lines += [line for line in (found.left_out, found.no_repeats) if line is not None]
     lines += map(_reading, found.repeats)
     if (unanswered := found.unanswered) is not None:

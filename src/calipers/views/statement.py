@@ -16,11 +16,13 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeAlias, 
 from calipers.data.evaluator import Expectation
 from calipers.data.jsonable import safe_repr
 from calipers.errors import OtherLoopError
+from calipers.report.analysis import JudgeCorrection
+from calipers.report.passport import Standing
 from calipers.report.report import Report
 from calipers.report.summary import Summary
 from calipers.scoring.scoring import TASK
 from calipers.stats import Estimate, Interval
-from calipers.stats.number_text import METHODS, confidence_text, number, plural, rate_text, seconds
+from calipers.stats.number_text import METHODS, confidence_text, mean_text, number, plural, rate_text, seconds
 from calipers.stats.sample import values_for_quantile
 
 from .outcome import count_dropped, silences
@@ -194,6 +196,8 @@ class Subject(NamedTuple):
     title: str
     summary: Summary
     graded: Estimate | None = None
+    standing: Standing | None = None
+    """Whether the judge has a passport; `None` if it is no judge, or no store was asked."""
 
 
 class TagRate(NamedTuple):
@@ -274,6 +278,19 @@ def _n(subject: Subject) -> Count:
     return Count(subject.summary.count if estimate is None else estimate.n_observations)
 
 
+def _passport(subject: Subject) -> str:
+    """Whether a judge has a passport, and how well it agrees with people by it."""
+    standing = subject.standing
+    if standing is None or subject.graded is not None:
+        return ""
+    passport = standing.passport
+    if passport is None:
+        return "of another judge" if standing.other is not None else "none"
+    kappa = passport.measured.get("kappa")
+    agrees = "" if kappa is None else f"kappa {kappa.value:.2f}, "
+    return f"{agrees}{passport.at[:10]}"
+
+
 def _count_of(field: str, tone: Tone) -> Callable[[Subject], Cell]:
     def count(subject: Subject) -> Count:
         return Count(None if subject.graded else getattr(subject.summary, field), tone, is_problem=True)
@@ -286,6 +303,7 @@ EVALUATOR_COLUMNS = (
     ReportColumn("Kind", "text", _kind, rank=6, extra=True, where_any=True),
     ReportColumn("Result", "result", _result),
     ReportColumn("n", "count", _n, rank=1),
+    ReportColumn("Passport", "text", _passport, rank=4, where_any=True),
     ReportColumn("errors", "count", _count_of("failures", "bad"), rank=2, where_any=True),
     ReportColumn("skipped", "count", _count_of("skipped", "warn"), rank=5, extra=True, where_any=True),
     ReportColumn(
@@ -368,6 +386,12 @@ class Statement:
         return None if rate is None else _headline(self.report, rate, self.confidence)
 
     @cached_property
+    def corrected(self) -> list[Line]:
+        """What people would say, by their labels of some cases: a line for each judge that could be corrected."""
+        found = (each for each in self.report.analyses if isinstance(each, JudgeCorrection))
+        return [_corrected(each) for each in found if each.value is not None]
+
+    @cached_property
     def no_headline(self) -> Line | None:
         """Why there is no pass rate; `None` if there is one, or if nothing was tried."""
         counts = self.report.counts()
@@ -394,7 +418,8 @@ class Statement:
         """One row for each summary, and one for its grades where they say more."""
         subjects: list[Subject] = []
         for title, summary in self.summaries.items():
-            subjects.append(Subject(title, summary))
+            standing = self.report.passports.get(summary.evaluator)
+            subjects.append(Subject(title, summary, standing=standing))
             if summary.graded is not None:
                 subjects.append(Subject(title, summary, summary.graded))
         return _table(self.columns, subjects, self.confidence)
@@ -502,6 +527,21 @@ def _headline(report: Report, rate: Estimate, confidence: float) -> Headline:
         repeats=repeats or [],
         no_repeats=f"No pass@{k} and pass^{k}: not every case has {k} attempts." if repeats is None else None,
         unanswered=_unanswered(report, confidence),
+    )
+
+
+def _corrected(found: JudgeCorrection) -> Line:
+    assert found.value is not None
+    text = rate_text if found.is_rate else mean_text
+    value = "  ".join(text(found.value, found.interval)).rstrip()
+    judged = text(found.judged.value, None)[0]
+    people = "" if found.people is None else f", the labels alone {text(found.people.value, None)[0]}"
+    how = "by the labels alone" if found.method == "labels alone" else "corrected"
+    return (
+        Part(found.judge, "strong", cells=60),
+        Part(f", {how} by {plural(found.labels, 'label')}: " if how == "corrected" else f", {how}: "),
+        Part(value, "strong"),
+        Part(f"; the judge says {judged}{people}", "quiet"),
     )
 
 

@@ -145,8 +145,10 @@ def headline(page: Page, says: Statement) -> "Iterator[Text]":
     if found is None:
         if says.no_headline is not None:
             yield page.sentence(says.no_headline)
+        yield from map(page.sentence, says.corrected)
         return
     yield from _claim(page, found)
+    yield from map(page.sentence, says.corrected)
     if found.left_out is not None:
         yield page.line((found.left_out, "dim"))
     if found.no_repeats is not None:

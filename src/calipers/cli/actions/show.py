@@ -29,6 +29,7 @@ from calipers.cli.stored_runs import (
 from calipers.data.case import similar_names
 from calipers.errors import InvalidOptionError
 from calipers.evaluators import JudgeCorrectionEvaluator
+from calipers.evaluators.judge_correction import corrections
 from calipers.report.report import Report
 from calipers.report.report_evaluator import ReportEvaluatorContext
 from calipers.stores.default_store import DEFAULT, VARIABLE, is_file_name
@@ -89,13 +90,16 @@ def show(
         if kept is not None and case:
             _show_kept_cases(kept, case)
             return PASSED
-        whole = bool(to or slice_by or labels) or include_cases == "all"
+        labelled = kept is not None and bool(kept.store.labels(run=kept.info.id))
+        whole = bool(to or slice_by or labels or labelled) or include_cases == "all"
         found = read_file(report, "shown") if kept is None else report_of(*kept, whole=whole)
         if slice_by:
             found = found.sliced_by(*slice_by)
         for each in labels:
             correction = _correction(each, found)
             found.analyses.append(correction.evaluate(ReportEvaluatorContext(name=found.name, report=found)))
+        if labelled:
+            found.analyses += corrections(found)
         for target in targets:
             write_report(found, f"{target.format}:{target.path}", views=views)
             if target.path != "-":

@@ -121,6 +121,8 @@ def headline(says: Statement) -> Markup:
         ),
         element("p", found.how, class_="how"),
     ]
+    if says.corrected:
+        lines.append(sentences(says.corrected, "what"))
     if found.left_out is not None:
         lines.append(element("p", found.left_out, class_="how"))
     if found.unanswered is not None:
