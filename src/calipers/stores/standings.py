@@ -1,7 +1,7 @@
 """Which judges of a run have a passport, and the passports that a store keeps."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final, Protocol
 
 import msgspec
 
@@ -11,20 +11,28 @@ from calipers.report.passport import Passport, Standing, standing_of
 from .run_info import StoredEvaluator
 from .stored_passport import StoredPassport
 
-if TYPE_CHECKING:
-    from .store import Store
-
 FORMAT: Final = 1
 """The version of the layout of a passport's body."""
 
 
-def keep_passport(store: "Store", passport: Passport) -> None:
+class KeepsPassports(Protocol):
+    """The part of a store that this is about."""
+
+    def add_passport(self, passport: StoredPassport) -> None:
+        """Keep a passport."""
+
+    def passports(self, identity: str | None = None) -> list[StoredPassport]:
+        """The passports, the newest first."""
+        ...
+
+
+def keep_passport(store: KeepsPassports, passport: Passport) -> None:
     """Keep a passport in a store, beside the earlier ones of the same judge."""
     body = msgspec.to_builtins(passport)
     store.add_passport(StoredPassport(identity=passport.identity, at=passport.at, format=FORMAT, body=body))
 
 
-def read_passports(store: "Store", identity: str | None = None) -> list[Passport]:
+def read_passports(store: KeepsPassports, identity: str | None = None) -> list[Passport]:
     """The passports of a store, the newest first; those of a later release are left out.
 
     Raises:
@@ -41,7 +49,7 @@ def read_passports(store: "Store", identity: str | None = None) -> list[Passport
     return found
 
 
-def standings(store: "Store", evaluators: Sequence[StoredEvaluator]) -> dict[str, Standing]:
+def standings(store: KeepsPassports, evaluators: Sequence[StoredEvaluator]) -> dict[str, Standing]:
     """By name, whether each judge among the evaluators of a run has a passport."""
     judges = [each for each in evaluators if each.is_judge and not each.superseded]
     if not judges:
