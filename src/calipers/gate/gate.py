@@ -90,18 +90,11 @@ def judge_run(
         raise InvalidOptionError(THESE_AT_THE_END)
     heard = _heard(run)
     runs = PairedRuns(heard, None if baseline is None else _heard(baseline), changed_evaluators)
-    planned = (
-        None if run.stopping is None else run.stopping.planned
-    )  # cases that the rule's bets were made for
+    planned = None if run.stopping is None else run.stopping.planned  # cases that the bets were made for
     limits = Limits(
-        policy,
-        runs,
-        anytime=looked_often,
-        planned=planned,
-        read_run=read_run,
-        task_timeout=task_timeout,
-        passports=run.passports,
+        policy, runs, anytime=looked_often, planned=planned, read_run=read_run, task_timeout=task_timeout
     )
+    limits.passports = run.passports
     parts = [*facts_of(heard, policy), *facts_of_baseline(baseline, policy), *limits.parts()]
     counted = None if looked_often or run.stopping is not None else look
     confidence, later = _confidences(policy, share, counted)

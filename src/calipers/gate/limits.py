@@ -78,7 +78,6 @@ class Limits:
         planned: int | None = None,
         read_run: ReadRun | None,
         task_timeout: float | None = None,
-        passports: Mapping[str, Standing] | None = None,
     ) -> None:
         self.policy = policy
         self.runs = runs
@@ -86,7 +85,8 @@ class Limits:
         self.planned = planned
         self.read_run = read_run
         self.task_timeout = task_timeout
-        self.passports = passports or {}
+        self.passports: Mapping[str, Standing] = {}
+        """By evaluator, whether it has a passport."""
         self.notes: list[str] = []
         """What a reader should know besides; complete when all parts have been taken."""
         self._left_out = dict[ChangedEvaluator, None]()
