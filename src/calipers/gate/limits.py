@@ -2,7 +2,7 @@
 
 import copy
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeAlias
@@ -85,7 +85,7 @@ class Limits:
         self.planned = planned
         self.read_run = read_run
         self.task_timeout = task_timeout
-        self.passports: Mapping[str, Standing] = {}
+        self.passports = dict[str, Standing]()
         """By evaluator, whether it has a passport."""
         self.notes: list[str] = []
         """What a reader should know besides; complete when all parts have been taken."""
