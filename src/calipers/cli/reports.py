@@ -19,6 +19,7 @@ from calipers.errors import InvalidOptionError, ReportFormatError
 from calipers.report.report import Report
 from calipers.stores.default_store import is_file_name
 from calipers.views.formats import read_report
+from calipers.views.run_table import distinct_names
 
 if TYPE_CHECKING:
     from calipers.stores.run_info import RunInfo
@@ -77,6 +78,18 @@ def named_reports(
             meant[key] = name
             found.append(each)
     return found
+
+
+def distinct_reports(
+    names: Sequence[str], store: str | None, *, dataset: str | None = None
+) -> list[NamedReport]:
+    """The reports of these names, to draw conclusions from, each run by its name alone where no other has it."""
+    reports = named_reports(names, store, dataset=dataset, concludes=True)
+    labels = distinct_names(
+        [each.label if each.info is None else each.info.name for each in reports],
+        [each.label for each in reports],
+    )
+    return [each._replace(label=label) for each, label in zip(reports, labels, strict=True)]
 
 
 def read_file(path: str, done: str) -> Report:

@@ -32,6 +32,7 @@ METHODS: dict[Method, str] = {
     "jackknife": "jackknife over cases",
     "rogan-gladen": "Rogan-Gladen",
     "prediction-powered": "prediction-powered",
+    "two-phase": "two-phase sampling",
     "stratified-beta": "stratified",
     "stratified-t": "stratified t",
 }

@@ -5,14 +5,13 @@ from collections.abc import Sequence
 from calipers.cli.exits import PASSED
 from calipers.cli.message import note
 from calipers.cli.output import printing
-from calipers.cli.reports import NamedReport, check_targets, named_reports
+from calipers.cli.reports import NamedReport, check_targets, distinct_reports
 from calipers.comparison.case_pairs import PairBy, find_case
 from calipers.comparison.comparison import Correction, compare_many
 from calipers.errors import InvalidOptionError
 from calipers.views.comparison.files import comparison_target, write_comparisons
 from calipers.views.comparison.side_by_side import Sided, print_case
 from calipers.views.comparison.terminal import print_comparisons
-from calipers.views.run_table import distinct_names
 
 
 def compare(
@@ -43,7 +42,7 @@ def compare(
         )
     targets = [comparison_target(each) for each in out]
     check_targets("--out", [target.path for target in targets], runs)
-    found = _named(named_reports(runs, store, dataset=dataset, concludes=True))
+    found = distinct_reports(runs, store, dataset=dataset)
     if case is not None:
         _show_case(found, case, pair_by)
         return PASSED
@@ -69,15 +68,6 @@ def compare(
         with printing():
             print_comparisons(comparisons, max_flips=max_flips or None, no_limit="--max-flips 0")
     return PASSED
-
-
-def _named(reports: Sequence[NamedReport]) -> list[NamedReport]:
-    """The reports, each run by its name alone where no other has it."""
-    labels = distinct_names(
-        [each.label if each.info is None else each.info.name for each in reports],
-        [each.label for each in reports],
-    )
-    return [each._replace(label=label) for each, label in zip(reports, labels, strict=True)]
 
 
 def _show_case(found: Sequence[NamedReport], name: str, pair_by: PairBy) -> None:

@@ -6,7 +6,17 @@ from typing import Any
 import click
 
 from calipers.cli.app import Command, debug_option
-from calipers.cli.options import allow_module_option
+from calipers.cli.completers import complete_run_or_file
+from calipers.cli.options import allow_module_option, confidence_option, dataset_option, store_option
+
+PAIRS_EXAMPLES = """
+# which of two kept runs has the better answers?
+calipers judge pairs main my-change --model openai:gpt-4o
+# by a rule of your own, over report files
+calipers judge pairs a.json b.json c.json --judge 'Pairwise: The better answer is kinder.'
+# for machines
+calipers judge pairs main my-change --json
+"""
 
 ATTACK_EXAMPLES = """
 # does a rubric hold against what a candidate may write?
@@ -22,6 +32,8 @@ calipers judge attack Correct --json
 EXAMPLES = """
 # how many forged verdicts and instructions get through?
 calipers judge attack Correct --model openai:gpt-4o-mini
+# which of two runs has the better answers?
+calipers judge pairs main my-change
 """
 
 
@@ -114,3 +126,60 @@ def attack(
     candidate = Candidate(**{name: value for name, value in given.items() if value is not None})
     found = find_judge(judge, model=model, evaluator_type=evaluator_type, allow_module=allow_module)
     return attack_it(found, candidate, at_most=at_most, max_concurrency=max_concurrency, json=json)
+
+
+@command.command(
+    cls=Command, examples=PAIRS_EXAMPLES, short_help="Let a judge compare runs, answer by answer."
+)
+@click.argument(
+    "runs", metavar="RUN RUN [RUN]...", nargs=-1, required=True, shell_complete=complete_run_or_file
+)
+@click.option(
+    "--judge",
+    metavar="JUDGE",
+    default="Pairwise",
+    show_default=True,
+    help="A Pairwise judge, as a dataset file writes it, or your own as file.py:name.",
+)
+@click.option(
+    "--model",
+    metavar="MODEL",
+    help="The model that the judge asks, such as openai:gpt-4o. Default: the judge's own.",
+)
+@store_option
+@dataset_option
+@click.option(
+    "--pair-by",
+    metavar="WHAT",
+    type=click.Choice(["content", "name"]),
+    default="content",
+    show_default=True,
+    help="What makes two cases the same: content (inputs, expected output, metadata) or name, if you vouch for it.",
+)
+@confidence_option("Of the intervals.")
+@click.option(
+    "--max-concurrency",
+    metavar="N",
+    type=click.IntRange(min=1),
+    default=10,
+    show_default=True,
+    help="Pairs that are judged at the same time.",
+)
+@click.option(
+    "--evaluator-type",
+    metavar="ADDRESS",
+    multiple=True,
+    help="A judge of your own that --judge names, as module:Name or file.py:Name. Repeatable.",
+)
+@allow_module_option
+@click.option("--json", is_flag=True, help="Print every pair and what was found, as JSON.")
+def pairs(**options: Any) -> int:
+    """Let a judge compare the answers of kept runs or report files, two at a time and in both orders, and say which run is better.
+
+    A verdict that changes with the order is a tie, and how often that happened is shown. Three or more runs are put on one scale.
+
+    Exit codes: 0 compared, 2 wrong usage, or no such run or file, 3 something could not be read, or the judge failed on a pair, 4 nothing could be compared.
+    """
+    from calipers.cli.actions.pairs import pairs as compare_pairs
+
+    return compare_pairs(**options)
