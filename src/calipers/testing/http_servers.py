@@ -1,8 +1,8 @@
-"""Agents behind HTTP, played on loopback: a plain one, OpenAI's chat completions, Gemini's `generateContent`."""
+"""Agents behind HTTP, played on loopback: what all of them share, and a plain one."""
 
 import asyncio
 import base64
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from http import HTTPStatus
 from typing import Any
@@ -16,7 +16,7 @@ from calipers.voice.audio import Audio
 _GARBAGE = b"<html>this is not what you asked for"
 
 
-class _HttpServer(LoopbackServer):
+class HttpServer(LoopbackServer):
     """Speaks enough of HTTP/1.1 to answer an adapter, and to break off in the middle."""
 
     @asynccontextmanager
@@ -57,50 +57,62 @@ class _HttpServer(LoopbackServer):
     ) -> bool:
         """Answer one request; whether another may follow on the same connection."""
         received = await _read_request(reader)
-        self._read_sound(received)
-        taken.append(received)
-        self.requests.append(received)
-        reply = self._reply_to(received, self._next())
-        await asyncio.sleep(reply.delay)
-        if reply.fault == "silence":
-            await reader.read()  # until the client has had enough
-            return False
-        status, body = self._answer(reply)
-        head = f"HTTP/1.1 {status} {_phrase(status)}\r\ncontent-type: application/json\r\n"
-        writer.write(f"{head}content-length: {len(body)}\r\n\r\n".encode())
+        answer = self._before(received)
+        if answer is None:
+            self._read_sound(received)
+            taken.append(received)
+            self.requests.append(received)
+            reply = self._reply_to(received, self._next())
+            await asyncio.sleep(reply.delay)
+            if reply.fault == "silence":
+                await reader.read()  # until the client has had enough
+                return False
+            if reply.fault == "hang_up":
+                return False
+            if (events := self._stream(reply, received)) is not None:
+                await _write_stream(writer, events, reply)
+                return False
+            answer = self._answer(reply, received)
+        else:
+            reply = Reply()
+        status, body = answer
+        writer.write(_head(status, {"content-length": str(len(body)), **reply.headers}))
         broken = reply.fault in {"stall", "disconnect"}
         await _write(writer, body[: len(body) // 2] if broken else body, split=reply.split)
         if reply.fault == "stall":
             await reader.read()
-        return not broken
+        return not broken and reply.fault != "close"
 
-    def _answer(self, reply: Reply) -> tuple[int, bytes]:
+    def _before(self, received: Received) -> tuple[int, bytes] | None:  # noqa: ARG002 - a subclass asks it
+        """Status and body of what is answered without a reply; `None`: nothing is."""
+        return None
+
+    def _stream(self, reply: Reply, received: Received) -> list[bytes] | None:  # noqa: ARG002 - a subclass asks it
+        """The events of an answer that is to be streamed; `None` if it is not."""
+        return None
+
+    def _answer(self, reply: Reply, received: Received) -> tuple[int, bytes]:
         """Status and body."""
         if reply.fault == "garbage":
             return reply.status, _GARBAGE
         if reply.fault == "error" or reply.status >= HTTPStatus.BAD_REQUEST:
             status = max(reply.status, HTTPStatus.INTERNAL_SERVER_ERROR) if reply.fault else reply.status
-            body = self._error(status) if reply.raw is None else reply.raw
-        else:
-            status = reply.status
-            body = self._body(reply) if reply.raw is None else reply.raw
-        if isinstance(body, bytes):
-            return status, body
-        return status, body.encode() if isinstance(body, str) else msgspec.json.encode(body)
+            return status, encoded(self._error(status) if reply.raw is None else reply.raw)
+        return reply.status, encoded(self._body(reply, received) if reply.raw is None else reply.raw)
 
     def _read_sound(self, received: Received) -> None:
         """Note the sound of a request, if it has any."""
 
-    def _body(self, reply: Reply) -> Any:
+    def _body(self, reply: Reply, received: Received) -> Any:
         """An answer in the words of the protocol."""
         raise NotImplementedError
 
     def _error(self, status: int) -> Any:
         """An error in the words of the protocol."""
-        return {"error": {"code": status, "message": _phrase(status), "status": _phrase(status).upper()}}
+        return {"error": {"code": status, "message": phrase(status), "status": phrase(status).upper()}}
 
 
-class HttpAgentServer(_HttpServer):
+class HttpAgentServer(HttpServer):
     """Plays an agent that `HttpAgent` asks: `{"tool_calls": [{"name", "arguments"}], "text": …}`."""
 
     @property
@@ -108,67 +120,13 @@ class HttpAgentServer(_HttpServer):
         """The address to give to an `HttpAgent`."""
         return f"http://127.0.0.1:{self.port}/agent"
 
-    def _body(self, reply: Reply) -> Any:
+    def _body(self, reply: Reply, received: Received) -> Any:  # noqa: ARG002 - others look at it
         return plain_answer(reply)
 
     def _read_sound(self, received: Received) -> None:
-        data = _at(received, "audio")
+        data = at(received, "audio")
         if isinstance(data, str):
-            received.audio = Audio(base64.b64decode(data), _at(received, "format") or "wav")
-
-
-class OpenAIServer(_HttpServer):
-    """Plays OpenAI's chat completions."""
-
-    @property
-    def url(self) -> str:
-        """The address to give to an `OpenAIAgent` as `base_url`."""
-        return f"http://127.0.0.1:{self.port}/v1"
-
-    def _body(self, reply: Reply) -> Any:
-        calls = [
-            {
-                "id": f"call_{number}",
-                "type": "function",
-                "function": {"name": call.name, "arguments": arguments_text(call, reply)},
-            }
-            for number, call in enumerate(reply.calls, 1)
-        ]
-        message = {"role": "assistant", "content": reply.text, "refusal": None, "tool_calls": calls or None}
-        choice = {"index": 0, "message": message, "finish_reason": "tool_calls" if calls else "stop"}
-        return {"id": "chatcmpl-1", "object": "chat.completion", "model": "loopback", "choices": [choice]}
-
-    def _read_sound(self, received: Received) -> None:
-        content = _at(received, "messages", -1, "content", 0, "input_audio")
-        if isinstance(content, dict):
-            received.audio = Audio(base64.b64decode(content["data"]), content["format"])
-
-
-class GeminiServer(_HttpServer):
-    """Plays Gemini's `generateContent`."""
-
-    @property
-    def url(self) -> str:
-        """The address to give to a `GeminiAgent` as `base_url`."""
-        return f"http://127.0.0.1:{self.port}"
-
-    def _body(self, reply: Reply) -> Any:
-        if reply.fault == "bad_arguments":
-            said = f"Malformed function call: {', '.join(call.name for call in reply.calls)}("
-            return {
-                "candidates": [{"finishReason": "MALFORMED_FUNCTION_CALL", "finishMessage": said, "index": 0}]
-            }
-        parts: list[Any] = [] if reply.text is None else [{"text": reply.text}]
-        parts += [{"functionCall": {"name": call.name, "args": call.arguments}} for call in reply.calls]
-        content = {"role": "model", "parts": parts}
-        candidate = {"content": content, "finishReason": "STOP", "index": 0}
-        return {"candidates": [candidate], "modelVersion": "loopback"}
-
-    def _read_sound(self, received: Received) -> None:
-        part = _at(received, "contents", -1, "parts", 0, "inlineData")
-        if isinstance(part, dict):
-            form = part["mimeType"].removeprefix("audio/")
-            received.audio = Audio(base64.b64decode(part["data"]), form)
+            received.audio = Audio(base64.b64decode(data), at(received, "format") or "wav")
 
 
 def plain_answer(reply: Reply) -> dict[str, Any]:
@@ -192,7 +150,7 @@ def arguments_text(call: ToolCall, reply: Reply) -> str:
     return cut(text) if reply.fault == "bad_arguments" else text
 
 
-def _at(received: Received, *path: str | int) -> Any:
+def at(received: Received, *path: str | int) -> Any:
     """What is in the JSON of a request; nothing if there is none."""
     try:
         value = received.json
@@ -210,7 +168,30 @@ async def _read_request(reader: asyncio.StreamReader) -> Received:
         name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)
     }
     body = await reader.readexactly(int(headers.get("content-length", "0")))
-    return Received(first.split(" ")[1], headers, body)
+    method, path, *_ = first.split(" ")
+    return Received(path, headers, body, method=method)
+
+
+def _head(status: int, headers: Mapping[str, str]) -> bytes:
+    told = {"content-type": "application/json", **{name.lower(): text for name, text in headers.items()}}
+    lines = [f"HTTP/1.1 {status} {phrase(status)}", *(f"{name}: {text}" for name, text in told.items())]
+    return ("\r\n".join(lines) + "\r\n\r\n").encode()
+
+
+async def _write_stream(writer: asyncio.StreamWriter, events: list[bytes], reply: Reply) -> None:
+    """Send events; the end of the connection is the end of the stream, so that one that is cut looks whole."""
+    headers = {"content-type": "text/event-stream", "connection": "close", **reply.headers}
+    writer.write(_head(reply.status, headers))
+    if reply.split:
+        events = [event.replace(b"\n", b"\r\n") for event in events]
+    await _write(writer, b"".join(events), split=reply.split)
+
+
+def encoded(body: Any) -> bytes:
+    """A body: bytes and texts as they are, anything else as JSON."""
+    if isinstance(body, bytes):
+        return body
+    return body.encode() if isinstance(body, str) else msgspec.json.encode(body)
 
 
 async def _close(writer: asyncio.StreamWriter) -> None:
@@ -227,7 +208,8 @@ async def _write(writer: asyncio.StreamWriter, body: bytes, *, split: bool) -> N
         await asyncio.sleep(0)
 
 
-def _phrase(status: int) -> str:
+def phrase(status: int) -> str:
+    """A status in words."""
     try:
         return HTTPStatus(status).phrase
     except ValueError:

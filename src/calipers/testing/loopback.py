@@ -17,11 +17,17 @@ received. A reply may also go wrong, in one of the ways in which real ones do:
 | `garbage` | sends something that is not of the protocol: in place of an HTTP answer, or before the messages of a socket |
 | `bad_arguments` | answers with calls whose arguments cannot be read |
 | `error` | answers with the protocol's error |
+| `error_in_stream` | begins to stream an answer, then sends an error in it |
+| `hang_up` | hangs up before the first byte of an HTTP answer |
+| `close` | answers, and then closes the connection without having said so |
+
+Servers of models stream their answer where they are asked to. A stream that is to `disconnect` ends like a whole one, without
+its last event, which is how a proxy cuts it; one that is to be `split` also has Windows line ends, and comments where clients can read them.
 """
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal, Self, TypeAlias, get_args
@@ -31,9 +37,20 @@ import msgspec
 from calipers.data.argument_checks import check_choice
 from calipers.data.trace import ToolCall
 from calipers.errors import InvalidOptionError
+from calipers.models.model_answer import Token, Usage
 from calipers.voice.audio import Audio
 
-Fault: TypeAlias = Literal["silence", "stall", "disconnect", "garbage", "bad_arguments", "error"]
+Fault: TypeAlias = Literal[
+    "silence",
+    "stall",
+    "disconnect",
+    "garbage",
+    "bad_arguments",
+    "error",
+    "error_in_stream",
+    "hang_up",
+    "close",
+]
 """How a reply goes wrong."""
 
 
@@ -57,6 +74,20 @@ class Reply:
     """How it goes wrong."""
     raw: Any = None
     """Send this instead: the body of an HTTP answer, or the list of messages of a socket."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """Further headers of the HTTP answer; they win."""
+    finish: str | None = None
+    """How a model's answer ends: one of `calipers.models.Finish`, or the protocol's own word; `None`: by what it holds."""
+    refusal: str | None = None
+    """What a model says to decline."""
+    reasoning: str | None = None
+    """What a model thinks before."""
+    usage: Usage | Literal["missing", "null"] | None = None
+    """The tokens of a model's answer; `None`: a token for each word."""
+    logprobs: Sequence[Token] | None = None
+    """The tokens of a model's answer with their probabilities."""
+    model: str | None = None
+    """Which model answers; `None`: the one that was asked."""
 
     def __post_init__(self) -> None:
         check_choice("fault", self.fault, get_args(Fault), or_none=True)
@@ -76,6 +107,8 @@ class Received:
     """The messages of a socket, JSON decoded."""
     audio: Audio | None = None
     """The sound, where the protocol says what it is."""
+    method: str = "POST"
+    """The method of an HTTP request."""
 
     closed: bool = False
     """Whether the connection has ended since."""
