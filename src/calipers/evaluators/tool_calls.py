@@ -11,7 +11,7 @@ the other calls alone show that it does not hold.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
 from calipers.data.argument_checks import check_text
@@ -20,10 +20,10 @@ from calipers.data.evaluator import Evaluator, Expectation
 from calipers.data.result import EvalResult, EvaluationReason, EvalVerdict, Skipped
 from calipers.data.trace import ToolCall
 from calipers.data.value_text import show_typed
-from calipers.errors import InvalidTraceError
+from calipers.errors import InvalidTraceError, NotApplicableError
 from calipers.matching import Trajectory
-from calipers.matching.call import ArgumentMode, Counted, MatchOptions, Mode
-from calipers.matching.match import as_actual_calls, as_expected_calls, match_calls
+from calipers.matching.call import ArgumentMode, Counted, MatchOptions, Mode, not_shown
+from calipers.matching.match import CallsMatch, as_actual_calls, as_expected_calls, match_calls
 from calipers.matching.matcher_data import read_comparison
 from calipers.matching.trajectory_data import KEYS, read_trajectory
 
@@ -93,8 +93,17 @@ class ToolCallsMatch(Evaluator):
         undecided = (options.extra_allowed and not expected) or (options.missing_allowed and not all(paths))
         if unseen and undecided:
             return Skipped(not_recorded(unseen))
-        matches = [match_calls(expected, some, options) for some in paths]
-        match = min(matches, key=lambda each: (each.passed, each.score))
+        unknown = ""
+        try:
+            match = _worst(expected, paths, options)
+        except NotApplicableError as error:
+            # Without what is unknown, the tools alone may show that the calls do not match.
+            unknown = str(error)
+            match = _worst(
+                expected, paths, replace(options, arguments="ignore", failed="count", retried="count")
+            )
+        if unknown and match.passed:
+            return Skipped(unknown)
         if unseen and match.passed:
             return Skipped(not_recorded(unseen))
         verdict = (
@@ -149,6 +158,9 @@ class ToolCallCount(Evaluator):
             return Skipped(NO_TOOL_CALLS)
         if self.tool is not None and (unseen := ctx.unrecorded([self.tool])):
             return Skipped(not_recorded(unseen))
+        unsure = [call for call in calls if "success" in call.unknown] if self.failed == "skip" else []
+        if unsure and self.tool in {None, *(call.name for call in unsure)}:
+            return Skipped(not_shown(unsure[0], "success"))
         for some in ctx.conversations(calls):
             count = sum(
                 (self.tool is None or call.name == self.tool) and (call.success or self.failed == "count")
@@ -160,6 +172,14 @@ class ToolCallCount(Evaluator):
                 said = f"expected {wanted} {what}, got {count}; {_seen(some)}"
                 return EvaluationReason(value=False, reason=said)
         return EvaluationReason(value=True)
+
+
+def _worst(
+    expected: Sequence[ToolCall], paths: Sequence[Sequence[ToolCall]], options: MatchOptions
+) -> CallsMatch:
+    """The match of the conversation that fits least."""
+    matches = [match_calls(expected, some, options) for some in paths]
+    return min(matches, key=lambda each: (each.passed, each.score))
 
 
 def _expected_calls(ctx: EvaluatorContext) -> Any:
@@ -234,7 +254,10 @@ class FollowsTrajectory(Evaluator):
         trajectory = whole.without(unseen) if unseen else whole
         if trajectory is None:
             return Skipped(not_recorded(unseen))
-        matches = [trajectory.match(some) for some in ctx.conversations(calls)]
+        try:
+            matches = [trajectory.match(some) for some in ctx.conversations(calls)]
+        except NotApplicableError as error:
+            return Skipped(str(error))
         match = min(matches, key=lambda each: (not each.exercised, each.score))
         if unseen and match.passed:
             return Skipped(not_recorded(unseen))

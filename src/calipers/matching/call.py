@@ -27,7 +27,7 @@ from typing import Any, Literal, TypeAlias, TypedDict, TypeVar, get_args
 from calipers.data.argument_checks import check_choice
 from calipers.data.trace import ToolCall
 from calipers.data.value_text import show
-from calipers.errors import InvalidOptionError
+from calipers.errors import InvalidOptionError, NotApplicableError
 
 from .value_comparison import (
     JUST_BELOW_ONE,
@@ -212,7 +212,11 @@ class CallComparison:
 
 
 def compare_calls(expected: ToolCall, actual: ToolCall, rules: CallRules | None = None) -> CallComparison:
-    """An actual call held against an expected one."""
+    """An actual call held against an expected one.
+
+    Raises:
+        NotApplicableError: the arguments of the actual call count, and are unknown.
+    """
     rules = CallRules() if rules is None else rules
     if rules.name_of(expected.name) != rules.name_of(actual.name):
         reason = f"expected a call of {show(expected.name)}, got one of {show(actual.name)}"
@@ -220,6 +224,7 @@ def compare_calls(expected: ToolCall, actual: ToolCall, rules: CallRules | None 
         return CallComparison(expected, actual, 0.0, (wrong,))
     mode = rules.mode_of(expected)
     wanted, given = expected_arguments(expected, rules), actual_arguments(actual, rules)
+    require_arguments(actual, wanted, mode)
     score = arguments_similarity(wanted, given, mode)
     found = () if score == 1.0 else tuple(_argument_differences(wanted, given, mode))
     return CallComparison(expected, actual, score, found)
@@ -252,6 +257,21 @@ def actual_arguments(call: ToolCall, rules: CallRules) -> Mapping[str, Any]:
     if rules.mode_for(call.name) != "superset":
         _fill(found, rules.defaults_for(call.name), ignored)
     return found
+
+
+def require_arguments(actual: ToolCall, wanted: Mapping[str, Any], mode: ArgumentMode) -> None:
+    """Refuse to compare arguments that a recording does not show.
+
+    Raises:
+        NotApplicableError: they count, and are unknown.
+    """
+    if "arguments" in actual.unknown and mode != "ignore" and (wanted or mode != "subset"):
+        raise NotApplicableError(not_shown(actual, "arguments"))
+
+
+def not_shown(call: ToolCall, what: str) -> str:
+    """Why nothing can be claimed about a part of a call."""
+    return f"the recording does not show the {what} of the call of {call.name!r}"
 
 
 def arguments_similarity(expected: Mapping[str, Any], actual: Mapping[str, Any], mode: ArgumentMode) -> float:
@@ -385,7 +405,15 @@ class MatchKeywords(TypedDict, total=False):
 
 
 def left_out(calls: Sequence[ToolCall], rules: CallRules, *, failed: Counted, retried: Counted) -> set[int]:
-    """The positions of the calls that do not count."""
+    """The positions of the calls that do not count.
+
+    Raises:
+        NotApplicableError: calls that failed do not count, and of one it is unknown whether it did.
+    """
+    if "skip" in {failed, retried}:
+        for call in calls:
+            if "success" in call.unknown:
+                raise NotApplicableError(not_shown(call, "success"))
     failures = {index for index, call in enumerate(calls) if not call.success}
     if failed == "skip" or not failures or retried == "count":
         return failures if failed == "skip" else set()
@@ -396,7 +424,9 @@ def left_out(calls: Sequence[ToolCall], rules: CallRules, *, failed: Counted, re
         later = following.get(rules.name_of(call.name))
         if index in failures and later is not None:
             # As the rules see them: a retry may well carry another request id.
-            again = matches(actual_arguments(call, rules), actual_arguments(later, rules))
+            again = "arguments" not in {*call.unknown, *later.unknown} and matches(
+                actual_arguments(call, rules), actual_arguments(later, rules)
+            )
             found |= {index} if again else set()
         following[rules.name_of(call.name)] = call
     return found

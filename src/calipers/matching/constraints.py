@@ -24,9 +24,9 @@ from typing import Any, NamedTuple
 from calipers.data.argument_checks import check_whole_number, is_real_number
 from calipers.data.trace import ToolCall
 from calipers.data.value_text import show
-from calipers.errors import InvalidOptionError
+from calipers.errors import InvalidOptionError, NotApplicableError
 
-from .call import CallOf, CallRules, compare_calls, show_call
+from .call import CallOf, CallRules, compare_calls, not_shown, show_call
 from .value_comparison import matches
 
 _CURRENCY = (
@@ -329,6 +329,8 @@ class Flow(Constraint):
         for position, call in enumerate(calls, 1):
             if into.is_done_by(call, rules):
                 exercised = True
+                if "arguments" in call.unknown:
+                    raise NotApplicableError(not_shown(call, "arguments"))
                 if self.argument not in call.arguments:
                     return Finding(f"{show_call(call)} (call {position}) has no argument {self.argument!r}")
                 value = call.arguments[self.argument]
@@ -338,6 +340,8 @@ class Flow(Constraint):
                         f"result of {source}"
                     )
             if call.success and source.is_done_by(call, rules):
+                if "output" in call.unknown:
+                    raise NotApplicableError(not_shown(call, "output"))
                 results.append(call.output)
         return Finding(None, exercised)
 

@@ -17,7 +17,14 @@ from calipers.data.trace import ToolCall
 from calipers.errors import InvalidOptionError
 
 from .assignment import best_alignment, best_assignment, full_bonus, levels_of, weight_of
-from .call import CallRules, actual_arguments, arguments_similarity, compare_calls, expected_arguments
+from .call import (
+    CallRules,
+    actual_arguments,
+    arguments_similarity,
+    compare_calls,
+    expected_arguments,
+    require_arguments,
+)
 from .chains import Chain, Score, as_unit, followed, is_chain, nearest
 from .constraints import Step
 from .remainder import fit_remainders
@@ -181,6 +188,8 @@ class _Similarities:
         if id(step) not in self.known:  # steps belong to the trajectory, which outlives this
             mode = self.rules.mode_of(step.call)
             wanted = expected_arguments(step.call, self.rules)
+            for position in self.by_tool.get(self.rules.name_of(step.call.name), ()):
+                require_arguments(self.calls[position], wanted, mode)
             self.known[id(step)] = {
                 position: arguments_similarity(wanted, self.arguments[position], mode)
                 for position in self.by_tool.get(self.rules.name_of(step.call.name), ())

@@ -12,7 +12,7 @@ pair earns its similarity, out of what the mode asks for, and it is 1 exactly wh
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -24,7 +24,7 @@ from calipers.data.trace import CallLike, ToolCall, Trace
 from calipers.data.value_text import show
 from calipers.errors import InvalidOptionError, InvalidTraceError
 
-from .call import MatchKeywords, MatchOptions, left_out
+from .call import MatchKeywords, MatchOptions, expected_arguments, left_out, require_arguments
 from .edits import Edit, edits_of, script_text
 from .matcher_data import read_call
 from .pairing import Pair, Pairing, pair_calls
@@ -180,6 +180,7 @@ def match_calls(
     Raises:
         InvalidOptionError: an option is out of its range, or nothing is expected in a mode that allows everything.
         InvalidTraceError: something is not a call, or an expected argument contains itself.
+        NotApplicableError: what counts of a call is unknown, since its recording does not show it.
     """
     options = replace(options or MatchOptions(), **keywords)
     wanted = as_expected_calls(expected)
@@ -191,6 +192,7 @@ def match_calls(
         )
     uncounted = left_out(made, options, failed=options.failed, retried=options.retried)
     counted = tuple(call for index, call in enumerate(made) if index not in uncounted)
+    _require_arguments(wanted, counted, options)
     try:
         pairing = pair_calls(wanted, counted, options)
     except RecursionError as error:
@@ -204,6 +206,16 @@ def match_calls(
         pairing=pairing,
         options=options,
     )
+
+
+def _require_arguments(
+    wanted: Sequence[ToolCall], counted: Sequence[ToolCall], options: MatchOptions
+) -> None:
+    dark = [call for call in counted if "arguments" in call.unknown]
+    for call in wanted if dark else ():
+        for actual in dark:
+            if options.name_of(call.name) == options.name_of(actual.name):
+                require_arguments(actual, expected_arguments(call, options), options.mode_of(call))
 
 
 def as_expected_calls(calls: Any) -> tuple[ToolCall, ...]:

@@ -16,6 +16,8 @@ from calipers.data.attempt import Attempt
 from calipers.data.trace import Trace, joined
 from calipers.errors import TaskContractError
 from calipers.process.user_code import own_exit
+from calipers.spans.attempt_trace import spans_trace, with_spans
+from calipers.spans.tree import SpanTree
 
 
 class Invokable(Protocol):
@@ -117,8 +119,8 @@ async def _await(awaitable: Any) -> Any:
 def settle(attempt: Attempt, output: Any) -> None:
     """Store what the task returned: a trace gives both output and trace, a generator is no output.
 
-    A trace that was recorded in this attempt is one part of it: the calls of the other parts count as well. Any other trace
-    stands as it is. An output that has a method `attempt_trace`, as a rollout does, gives the trace where nothing else did.
+    A trace that was recorded in this attempt is one part of it: the calls of the other parts count as well, and so do those
+    that captured spans tell of. Any other trace stands as it is. An output that has a method `attempt_trace`, as a rollout does, gives the trace where nothing else did.
 
     Raises:
         TaskContractError: the output is a generator that was not run.
@@ -131,6 +133,8 @@ def settle(attempt: Attempt, output: Any) -> None:
         is_part = any(part.trace_id == output.trace_id for part in parts)
         attempt.trace = joined(parts) if is_part and len(parts) > 1 else output
         attempt.output = output.output_text
+        if is_part:
+            _add_spans(attempt)
     elif isinstance(output, types.GeneratorType | types.AsyncGeneratorType):
         raise TaskContractError(
             f"the task returned a generator ({type(output).__name__}), which has produced nothing yet: "
@@ -146,8 +150,28 @@ def settle(attempt: Attempt, output: Any) -> None:
             attempt.trace = attempt.trace_so_far
         elif attempt.trace is None and _silent is not None and not (is_rollout or attempt.recorded):
             attempt.trace = _silent(attempt)
+        if not is_rollout:
+            _add_spans(attempt)
         if attempt.trace is not None:
             attempt.trace = _with_texts(attempt.trace, attempt.inputs, output)
+
+
+def _add_spans(attempt: Attempt) -> None:
+    """Add what captured spans tell to the trace of an attempt, and the metrics of it that they did not give yet."""
+    if not isinstance(attempt.spans, SpanTree) or not len(attempt.spans):
+        return
+    told = spans_trace(attempt.spans)
+    if told is None:
+        return
+    attempt.trace = with_spans(attempt.trace, told)
+    used: dict[str, int | float] = {"requests": len(told.llm_calls)}
+    if told.tokens_measured:
+        used |= {"input_tokens": told.total_input_tokens, "output_tokens": told.total_output_tokens}
+    if told.total_cost is not None:
+        used["cost"] = told.total_cost
+    for name, amount in used.items():
+        if amount:
+            attempt.metrics.setdefault(name, amount)
 
 
 _silent: Callable[[Attempt], Trace | None] | None = None

@@ -62,9 +62,6 @@ def trace_of(runs: Sequence[Run], notes: Iterable[str] = ()) -> Trace:
         metadata["conversation_id"] = runs[0].conversation
     if failure := _failure(runs):
         metadata["error"] = failure
-    costs = [cost for request in requests if (cost := request.first("cost")) is not None]
-    if costs:
-        metadata["cost"] = sum(costs)
     if listed := list(notes):
         metadata["notes"] = listed
     begin, end = _span_of_time(runs)
@@ -340,17 +337,15 @@ def _user_text(request: Request) -> str:
 
 def _request_turn(request: Request, said: str) -> Turn:
     at = _moment(request.start_ns)
-    cost, failure = request.first("cost"), request.first("error")
-    metadata = {"cost": cost} if cost is not None else {}
-    if failure is not None:
-        metadata["error"] = failure
+    failure = request.first("error")
     call = LLMCall(
         model=request.first("model") or "unknown",
         input_tokens=request.first("input_tokens") or 0,
         output_tokens=request.first("output_tokens") or 0,
         output_text=said,
         latency_ms=max(0, request.end_ns - request.start_ns) / 1e6,
-        metadata=metadata,
+        metadata={} if failure is None else {"error": failure},
+        cost=request.first("cost"),
         call_id=request.first("response_id"),
         timestamp=at,
     )
@@ -433,7 +428,7 @@ def trace_of_history(messages: Sequence[Message], usages: Sequence[Usage | None]
                             input_tokens=usage.input_tokens,
                             output_tokens=usage.output_tokens,
                             output_text=said,
-                            metadata={} if usage.cost is None else {"cost": usage.cost},
+                            cost=usage.cost,
                         )
                     )
                 )

@@ -12,11 +12,14 @@ OpenTelemetry's conventions.
 """
 
 import ast
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 import msgspec
 from msgspec import UNSET, UnsetType
+
+from calipers.data.argument_checks import is_number
 
 _LONGEST_LITERAL = 200_000
 """Texts longer than this are not tried as Python values: its parser takes memory by the hundredfold."""
@@ -353,7 +356,7 @@ def usage_of(entry: Mapping[str, Any]) -> Usage | None:
         model if isinstance(model, str) else None,
         given,
         answered,
-        float(cost) if isinstance(cost, int | float) else None,
+        float(cost) if is_number(cost) and 0 <= cost < math.inf else None,
     )
 
 

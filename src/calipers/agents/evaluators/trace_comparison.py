@@ -23,7 +23,7 @@ from calipers.agents.verdict_evaluator import BaseEvaluator, Scale, instead, ski
 from calipers.data.argument_checks import check_function, check_number, check_share, check_texts
 from calipers.data.result import EvalResult
 from calipers.data.trace import Trace
-from calipers.errors import InvalidOptionError
+from calipers.errors import InvalidOptionError, NotApplicableError
 from calipers.matching import CallsMatch, match_calls
 from calipers.matching.call import SAME_TOOL
 
@@ -80,8 +80,11 @@ class TraceComparisonEvaluator(BaseEvaluator):
     async def _evaluate(self, test_case: TestCase, trace: Trace) -> EvalResult:  # noqa: ARG002
         weights = DEFAULT_WEIGHTS if self.weights is None else self.weights
         reference = self.reference_trace.tool_calls
-        calls = match_calls(reference, trace.tool_calls, ignore=tuple(self.ignore_arguments))
         tools = match_calls(reference, trace.tool_calls, arguments="ignore")
+        try:
+            calls = match_calls(reference, trace.tool_calls, ignore=tuple(self.ignore_arguments))
+        except NotApplicableError:  # arguments that the recording does not show
+            calls = None
         scores: dict[Dimension, float] = {}
         for dimension in weights:
             if (score := await self._score(dimension, trace, calls, tools)) is not None:
@@ -92,16 +95,18 @@ class TraceComparisonEvaluator(BaseEvaluator):
             return skip(self.name, f"the traces have no evidence of {', '.join(left_out)}", **metadata)
         told = [", ".join(f"{dimension} {value:.2f}" for dimension, value in scores.items())]
         told += [f"left out: {', '.join(left_out)}"] if left_out else []
-        about_tools = not calls.passed and scores.keys() & {"tool_sequence", "tool_parameters"}
+        about_tools = (
+            calls is not None and not calls.passed and scores.keys() & {"tool_sequence", "tool_parameters"}
+        )
         return Scale(self.pass_threshold, self.partial_threshold).result(
             self.name,
             weighted_mean(list(scores.values()), [weights[dimension] for dimension in scores]),
-            "; ".join(told) + (f"\n{calls.edit_script()}" if about_tools else ""),
+            "; ".join(told) + (f"\n{calls.edit_script()}" if calls is not None and about_tools else ""),
             **metadata,
         )
 
     async def _score(
-        self, dimension: Dimension, trace: Trace, calls: CallsMatch, tools: CallsMatch
+        self, dimension: Dimension, trace: Trace, calls: CallsMatch | None, tools: CallsMatch
     ) -> float | None:
         """How alike the traces are in one dimension; `None` without evidence."""
         match dimension:
@@ -109,7 +114,7 @@ class TraceComparisonEvaluator(BaseEvaluator):
                 known = self.reference_trace.calls_known and trace.calls_known
                 return tools.score if known and (tools.expected or tools.actual) else None
             case "tool_parameters":
-                return self._parameters(calls, tools)
+                return None if calls is None else self._parameters(calls, tools)
             case "output_similarity":
                 return await self._output(self.reference_trace.output_text, trace.output_text)
             case "cost_deviation":

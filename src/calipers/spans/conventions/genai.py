@@ -5,11 +5,13 @@ on an event; an event for each message (`gen_ai.user.message`, `gen_ai.choice`, 
 of such events in an attribute (`events`), as pydantic-ai first had it. Frameworks add names of their own for arguments and results.
 """
 
+import math
 from functools import partial
 from typing import Any, Final
 
 from msgspec import UNSET
 
+from calipers.data.argument_checks import is_number
 from calipers.spans.messages import (
     Message,
     Result,
@@ -80,7 +82,7 @@ def read(node: SpanNode) -> Step | None:
 
 def _cost(attributes: dict[str, Any]) -> float | None:
     value = attributes.get("operation.cost")
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+    return float(value) if is_number(value) and 0 <= value < math.inf else None
 
 
 # ---------------------------------------------------------------------- tools

@@ -1,0 +1,146 @@
+"""An instrumented agent is judged by the spans that it leaves."""
+
+from typing import Any
+
+import pytest
+from pydantic_ai import Agent
+from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart
+from pydantic_ai.models.function import FunctionModel
+from pydantic_ai.models.instrumented import InstrumentationSettings
+
+from calipers import Case, Dataset
+from calipers.agents import tool
+from calipers.data.trace import LLMCall, ToolCall, Trace
+from calipers.evaluators import FollowsTrajectory, ToolCallCount, ToolCallsMatch
+from calipers.spans.attempt_trace import with_spans
+
+
+def answering(messages: Any, _info: Any) -> ModelResponse:
+    """A model that asks twice for one tool, and then says that it is done."""
+    if len(messages) > 1:
+        return ModelResponse(parts=[TextPart("done")])
+    return ModelResponse(parts=[ToolCallPart("find", {"to": to}) for to in ("Oslo", "Rome")])
+
+
+def found(to: str) -> list[str]:
+    return [f"{to}1"]
+
+
+def agent(function: Any, **settings: Any) -> Agent:
+    made = Agent(FunctionModel(answering), name="travel", instrument=InstrumentationSettings(**settings))
+    made.tool_plain(name="find")(function)
+    return made
+
+
+def traced(function: Any, *evaluators: Any, **settings: Any) -> Any:
+    """The record of a run of the agent, and its trace."""
+    seen = []
+
+    def look(span_tree: Any, ctx: Any) -> bool:
+        seen.append(ctx.trace)
+        return len(span_tree) > 0
+
+    instrumented = agent(function, **settings)
+
+    async def task(question: str) -> str:
+        return (await instrumented.run(question)).output
+
+    report = Dataset(cases=[Case(inputs="to Oslo or Rome?")], evaluators=[look, *evaluators]).evaluate_sync(
+        task
+    )
+    (record,) = report.cases
+    return record, seen[0]
+
+
+FINDS = [ToolCall("find", {"to": to}) for to in ("Oslo", "Rome")]
+
+
+def test_an_instrumented_agent_is_judged_by_its_spans():
+    record, trace = traced(
+        found, ToolCallsMatch(FINDS), FollowsTrajectory(["find", "find"]), ToolCallCount(maximum=2)
+    )
+    assert [result.value for result in record.results] == [True] * 4
+    assert [call.output for call in trace.tool_calls] == [["Oslo1"], ["Rome1"]]
+    assert (trace.agent_name, trace.input_text, trace.output_text) == ("travel", "to Oslo or Rome?", "done")
+    assert len(trace.llm_calls) == record.metrics["requests"] == 2
+    assert trace.total_input_tokens == record.metrics["input_tokens"] > 0
+
+
+def test_a_marked_tool_of_an_instrumented_agent_is_one_call():
+    _, trace = traced(tool(name="find")(found))
+    assert list(trace.tool_calls) == FINDS
+    assert all(call.call_id for call in trace.tool_calls)
+
+
+def test_a_claim_about_arguments_that_are_left_out_is_skipped():
+    record, trace = traced(
+        found,
+        ToolCallsMatch(FINDS),
+        ToolCallsMatch([ToolCall("book")], evaluation_name="books"),
+        ToolCallCount(maximum=2),
+        FollowsTrajectory([ToolCall("find", {"to": "Oslo"})]),
+        FollowsTrajectory(["find", "find"], evaluation_name="names"),
+        include_content=False,
+    )
+    assert trace.tool_calls[0].unknown == ("arguments", "output")
+    values = {result.name: result.value for result in record.results}
+    assert values["ToolCallCount"] is values["names"] is True
+    assert values["books"] is False  # the tools alone show it
+    assert {each.name: each.reason for each in record.skipped} == dict.fromkeys(
+        ("ToolCallsMatch", "FollowsTrajectory"),
+        "the recording does not show the arguments of the call of 'find'",
+    )
+
+
+# ---------------------------------------------------------------------- joining
+
+
+def trace(*calls: ToolCall, **more: Any) -> Trace:
+    return Trace(tool_calls=list(calls), **more)
+
+
+def test_recorded_calls_and_those_of_spans_are_joined_by_arguments_and_then_by_order():
+    recorded = trace(ToolCall("f", {"a": 2}, output="two"), ToolCall("f", {"a": 1, "b": 0}, output="one"))
+    told = trace(ToolCall("f", {"a": 1}, call_id="x"), ToolCall("f", {"a": 2}, call_id="y"))
+    joined = with_spans(recorded, told)
+    assert [(call.output, call.call_id) for call in joined.tool_calls] == [("one", "x"), ("two", "y")]
+
+
+def test_a_call_that_only_one_side_saw_counts():
+    joined = with_spans(trace(ToolCall("f"), ToolCall("g")), trace(ToolCall("f"), ToolCall("h")))
+    assert sorted(call.name for call in joined.tool_calls) == ["f", "g", "h"]
+
+
+def test_requests_recorded_by_hand_stand():
+    by_hand = trace(llm_calls=[LLMCall(model="m", input_tokens=5)])
+    told = trace(ToolCall("f"), llm_calls=[LLMCall(model="m", input_tokens=5)])
+    joined = with_spans(by_hand, told)
+    assert (len(joined.llm_calls), joined.total_input_tokens, len(joined.tool_calls)) == (1, 5, 1)
+
+
+def test_without_a_recording_the_spans_speak_alone():
+    told = trace(ToolCall("f"))
+    assert with_spans(None, told) is told
+
+
+def test_spans_of_no_known_convention_change_nothing():
+    from opentelemetry import trace as otel
+
+    seen = []
+
+    def task(question: str) -> str:
+        with otel.get_tracer("x").start_as_current_span("work"):
+            return question
+
+    def look(span_tree: Any, ctx: Any) -> bool:
+        seen.append(ctx.trace)
+        return bool(len(span_tree))
+
+    Dataset(cases=[Case(inputs="x")], evaluators=[look]).evaluate_sync(task)
+    assert seen == [None]
+
+
+@pytest.mark.parametrize("what", ["arguments", "output", "success"])
+def test_what_is_unknown_of_a_call_survives_storage(what: str):
+    told = trace(ToolCall("f", unknown=[what]))
+    assert Trace.from_dict(told.to_dict()).tool_calls[0].unknown == (what,)
