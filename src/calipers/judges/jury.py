@@ -4,8 +4,8 @@
   pairs of jurors who said different things: 0 if all agree, at most 1.
 - **Jurors that give a number** have a mean as their vote, and `disagreement` is the standard deviation.
 - **A juror that does not apply** is no part of the jury for that attempt. If none applies, the jury is skipped.
-- **A juror that fails** has no column, and its error is told under `attributes` in the metadata. The vote stands if that juror could not
-  have changed it; otherwise the jury fails, too. A mean always needs all of them.
+- **A juror that fails** is skipped in its column, with the error as the reason. The vote stands if that juror could not have changed it;
+  otherwise the jury fails, too. A mean always needs all of them.
 
 Jurors are asked at the same time.
 """
@@ -17,7 +17,6 @@ from itertools import combinations
 from statistics import fmean, stdev
 from typing import Any, Final, Literal, TypeAlias
 
-from calipers.data.attempt import set_eval_attribute
 from calipers.data.context import EvaluatorContext
 from calipers.data.evaluator import Evaluator, EvaluatorLike, Expectation
 from calipers.data.evaluator_output import EvaluatorOutput, Judgement, read_parts
@@ -30,7 +29,6 @@ Vote: TypeAlias = Literal["majority", "all", "any"]
 """How many have to pass."""
 VOTE: Final = "vote"
 DISAGREEMENT: Final = "disagreement"
-_FAILED: Final = "failed_jurors"
 
 
 @dataclass
@@ -89,10 +87,11 @@ class Jury(Evaluator):
             return Skipped("; ".join(each.reason for each in said if isinstance(each, Skipped)))
         failed = {name: each for name, each in heard.items() if isinstance(each, Exception)}
         columns = {name: each for name, each in heard.items() if isinstance(each, Judgement)}
-        if failed:
-            set_eval_attribute(_FAILED, {name: describe_error(error)[1] for name, error in failed.items()})
         found: dict[str, EvaluatorOutput] = {
-            name: EvaluationReason(each.value, each.reason) for name, each in columns.items()
+            name: Skipped(f"the juror failed: {describe_error(each)[1]}")
+            if isinstance(each, Exception)
+            else EvaluationReason(each.value, each.reason)
+            for name, each in heard.items()
         }
         kinds = {isinstance(each.value, bool) for each in columns.values()}
         if len(kinds) > 1:

@@ -24,9 +24,6 @@ from .fence import Exhibit
 from .judge import REASON, ModelJudge, object_of
 from .prompt import prompt_named
 
-_ON = field(default=True, kw_only=True)
-"""A part that the judge sees unless it is told not to."""
-
 
 @dataclass
 class _Deciding(ModelJudge):
@@ -82,8 +79,8 @@ class _Listing(ModelJudge):
 class Correct(_Deciding):
     """The output says what the expected output says, in whatever words; skipped where nothing is expected."""
 
-    include_input: bool = _ON
-    include_expected_output: bool = _ON
+    include_input: bool = field(default=True, kw_only=True)
+    include_expected_output: bool = field(default=True, kw_only=True)
     prompts: ClassVar = ("correct",)
 
 
@@ -91,7 +88,7 @@ class Correct(_Deciding):
 class Relevant(_Deciding):
     """The output answers what was asked."""
 
-    include_input: bool = _ON
+    include_input: bool = field(default=True, kw_only=True)
     prompts: ClassVar = ("relevant",)
 
 
@@ -99,7 +96,7 @@ class Relevant(_Deciding):
 class FollowsInstructions(_Listing):
     """The output does everything that the input asks for; the score is the share of instructions that it follows."""
 
-    include_input: bool = _ON
+    include_input: bool = field(default=True, kw_only=True)
     prompts: ClassVar = ("follows_instructions",)
     item: ClassVar = "instruction"
     holds: ClassVar = "followed"
@@ -115,7 +112,7 @@ class Grounded(_Listing):
     Skipped where the attempt tells no context.
     """
 
-    include_context: bool = _ON
+    include_context: bool = field(default=True, kw_only=True)
     prompts: ClassVar = ("grounded",)
     item: ClassVar = "claim"
     holds: ClassVar = "supported"
@@ -128,8 +125,8 @@ class ContextRecall(_Listing):
     Skipped where the attempt tells no context, or nothing is expected.
     """
 
-    include_context: bool = _ON
-    include_expected_output: bool = _ON
+    include_context: bool = field(default=True, kw_only=True)
+    include_expected_output: bool = field(default=True, kw_only=True)
     include_output: bool = field(default=False, kw_only=True)
     prompts: ClassVar = ("context_recall",)
     item: ClassVar = "statement"
@@ -143,8 +140,8 @@ class ContextPrecision(ModelJudge):
     Skipped where the attempt tells no context. If the case states an expected output, the judge sees it.
     """
 
-    include_input: bool = _ON
-    include_context: bool = _ON
+    include_input: bool = field(default=True, kw_only=True)
+    include_context: bool = field(default=True, kw_only=True)
     include_output: bool = field(default=False, kw_only=True)
     prompts: ClassVar = ("context_precision",)
     score_range: ClassVar = (0.0, 1.0)
@@ -199,7 +196,7 @@ class KeepsTone(_Deciding):
 class Refuses(_Deciding):
     """The output refuses what was asked."""
 
-    include_input: bool = _ON
+    include_input: bool = field(default=True, kw_only=True)
     prompts: ClassVar = ("refuses",)
 
 
@@ -229,7 +226,7 @@ class GoalReached(_Deciding):
 
     goal: str | None = None
     """What was to be reached; `None`: what the metadata says under `goal`, else what the conversation shows."""
-    include_conversation: bool = _ON
+    include_conversation: bool = field(default=True, kw_only=True)
     include_output: bool = field(default=False, kw_only=True)
     prompts: ClassVar = ("goal_reached",)
 
@@ -259,8 +256,8 @@ class UsesToolsWell(_Listing):
 
     tools: Sequence[str] = ()
     """What the agent's tools do, a line each, so that the judge can tell a missing call."""
-    include_input: bool = _ON
-    include_tool_calls: bool = _ON
+    include_input: bool = field(default=True, kw_only=True)
+    include_tool_calls: bool = field(default=True, kw_only=True)
     prompts: ClassVar = ("uses_tools_well",)
     item: ClassVar = "call"
     holds: ClassVar = "good"
