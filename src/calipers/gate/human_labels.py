@@ -21,6 +21,7 @@ opposites. Of a repeated case, the first attempt counts, since attempts at one c
 """
 
 import csv
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from io import StringIO
 from itertools import zip_longest
@@ -47,6 +48,10 @@ CASE = "case"
 """The column with the name of a case."""
 _ByCase: TypeAlias = dict[str, dict[int, list[Rating]]]
 """By the name of a case and the number of an attempt at it, what people said, the first one first."""
+_GUARD = re.compile(r"^'(?=[\s\ufeff\u200b]*[=+\-@＝＋－＠]|\t)")  # noqa: RUF001 - full-width signs start formulas, too
+"""The apostrophe in front of what a spreadsheet would compute (`calipers.views.csv_file`)."""
+COLUMNS = ("question", "person", "note", "at", "probability", "seed", "run", "about")
+"""Further columns of a file that is exported from a store; see `calipers.data.human_label`."""
 ReadRun = Callable[[str], Report]
 """Finds the run that a policy names."""
 _WORDS = (
@@ -76,6 +81,8 @@ class Label(NamedTuple):
     """Of a repeated case, from 1."""
     output: Any
     """What the attempt gave, as the file has it; `None` if it does not say."""
+    line: dict[str, Any]
+    """All that the line says, by column."""
     chosen: bool = False
     """Whether the line has the `probability` with which the case was drawn."""
 
@@ -264,8 +271,7 @@ def _by_case(lines: Sequence[Label], run: Columns) -> _ByCase:
                 f"attempt {line.attempt} at {line.case!r}" if line.case in cases else f"case {line.case!r}"
             )
             raise DatasetFileError(f"{line.place}: the run has no {missing}: label cases of this run")
-        given = record.output if isinstance(record, ReportCase) else None
-        if line.output is not None and given is not None and _text(line.output) != _text(given):
+        if not is_of_output(line.output, record):
             raise DatasetFileError(
                 f"{line.place}: case {line.case!r} has another output in this run, so the label is not about it: label this run, "
                 "or name the labelled one with run:"
@@ -286,7 +292,15 @@ def _pairs(run: Columns, judge: str, by_case: _ByCase) -> Iterator[tuple[Rating,
             yield said[first], labels[first][0]
 
 
-def _text(value: object) -> str:
+def is_of_output(told: object, record: Record) -> bool:
+    """Whether what a file says an attempt gave is what it gave; a file that does not say is believed."""
+    given = record.output if isinstance(record, ReportCase) else None
+    if told is None or given is None:
+        return True
+    return output_text(told) == output_text(given)
+
+
+def output_text(value: object) -> str:
     """An output as a file of labels may have it: text as it is, and anything else as JSON."""
     return (
         value.strip()
@@ -331,13 +345,13 @@ def read_label_file(path: Path, human: str) -> LabelFile:
 def _label(path: Path, number: int, line: dict[str, Any], human: str) -> Label:
     place, said = f"{str(path)!r}, line {number}", _rating(path, number, line, human)
     if JUDGE in line or CASE not in line:
-        return Label(place, said, _rating(path, number, line, JUDGE), "", 1, None)
+        return Label(place, said, _rating(path, number, line, JUDGE), "", 1, None, line)
     attempt = str(line.get("attempt") or 1).strip()
     if not attempt.isdecimal() or int(attempt) < 1:
         raise _wrong(path, number, f"expected the number of an attempt, from 1, got {_cut(attempt)}")
     case = str(_rating(path, number, line, CASE))
     chosen = not _is_blank(line.get("probability"))
-    return Label(place, said, None, case, int(attempt), line.get("output"), chosen)
+    return Label(place, said, None, case, int(attempt), line.get("output"), line, chosen)
 
 
 def _rating(path: Path, number: int, line: dict[str, Any], column: str) -> Rating:
@@ -385,7 +399,8 @@ def _csv_lines(path: Path, human: str) -> Iterator[tuple[int, dict[str, Any]]]:
                 path, rows.line_num, f"expected {len(header)} cells, as in the header, got {_cut(row)}"
             )
         elif any(row):
-            yield rows.line_num, dict(zip_longest(header, row, fillvalue=""))
+            cells = (_GUARD.sub("", cell) for cell in row)
+            yield rows.line_num, dict(zip_longest(header, cells, fillvalue=""))
 
 
 def _separator(text: str) -> str:
@@ -396,7 +411,7 @@ def _separator(text: str) -> str:
 
 def _named(header: list[str], human: str) -> list[str]:
     """The header, with the columns that are read spelled as they are asked for."""
-    spelled = {name.casefold(): name for name in (JUDGE, CASE, "attempt", "output", "probability", human)}
+    spelled = {name.casefold(): name for name in (JUDGE, CASE, "attempt", "output", *COLUMNS, human)}
     names = [name.strip() for name in header]
     known = {name: wanted for name in names if (wanted := spelled.get(name.casefold())) not in names}
     return [known.get(name) or name for name in names]

@@ -285,13 +285,39 @@ def attempt_in_full(record: Record) -> Iterator[str]:
         yield from _section("Clean-up failed", _error(failure.error_message, failure.error_stacktrace))
 
 
+def attempt_unjudged(record: Record, *, expected: bool = True) -> Iterator[str]:
+    """What was asked and what came of it, line by line, for a person who is to judge it: nothing of what anyone else said of it.
+
+    Results, reasons and labels are left out, and so are metadata, metrics and why a conversation ended, which may tell of them.
+
+    Args:
+        record: of the attempt.
+        expected: whether to show what the case expects.
+    """
+    yield from _section("Inputs", _value(record.inputs))
+    if expected and (record.has_expected_output or record.expected_output is not None):
+        yield from _section("Expected", _value(record.expected_output))
+    if expected and record.expected_tool_calls is not None:
+        yield from _section("Expected tool calls", _value(record.expected_tool_calls))
+    talk = transcript_of(record)
+    if talk is None and record.trace is not None:
+        yield from _section("What the agent did", _trace(record.trace))
+    if isinstance(record, ReportCaseFailure):
+        yield from _section("Task failed", _error(record.error_message, ""))
+    else:
+        yield from _output(record, talk, judged=False)
+
+
+def _output(case: ReportCase, talk: Transcript | None, *, judged: bool) -> Iterator[str]:
+    if talk is None:
+        return _section("Output", _value(case.output))
+    return _section("Conversation", _talk(talk, judged=judged))
+
+
 def _judged(case: ReportCase) -> Iterator[str]:
     """What came of an attempt whose task finished."""
     talk = transcript_of(case)
-    if talk is None:
-        yield from _section("Output", _value(case.output))
-    else:
-        yield from _section("Conversation", _talk(talk))
+    yield from _output(case, talk, judged=True)
     of_turns = {id(result) for turn in talk.turns for result in turn.results} if talk is not None else set()
     others = [result for result in case.results if id(result) not in of_turns]
     if others:
@@ -309,8 +335,8 @@ def _judged(case: ReportCase) -> Iterator[str]:
         yield from _section("Attributes", _value(case.attributes))
 
 
-def _talk(talk: Transcript) -> Iterator[str]:
-    """A conversation, turn by turn."""
+def _talk(talk: Transcript, *, judged: bool) -> Iterator[str]:
+    """A conversation, turn by turn; with `judged`, also what was said of the turns, and why it ended."""
     if talk.opening:
         yield from _said(talk.answerer, talk.opening)
     for turn in talk.turns:
@@ -319,9 +345,10 @@ def _talk(talk: Transcript) -> Iterator[str]:
         yield from (f"  {line}" for line in _said(talk.asker, turn.asked))
         yield from (f"  {line}" for done in turn.done for line in _turn(done))
         yield from (f"  {line}" for line in _said(talk.answerer, turn.answered))
-        yield from (f"  = {fact}" for fact in turn.facts)
-        yield from (f"  = {line}" for result in turn.results for line in _result(result))
-    if talk.stopped is not None:
+        if judged:
+            yield from (f"  = {fact}" for fact in turn.facts)
+            yield from (f"  = {line}" for result in turn.results for line in _result(result))
+    if judged and talk.stopped is not None:
         yield visible(f"Ended: {talk.stopped}")
 
 
