@@ -33,3 +33,4 @@ from calipers.judges.rubric import Rubric as Rubric
 from calipers.judges.run_pairs import JudgedPair as JudgedPair
 from calipers.judges.run_pairs import RunPairs as RunPairs
 from calipers.judges.run_pairs import judge_runs as judge_runs
+from calipers.judges.trace_judge import TraceJudge as TraceJudge

@@ -89,7 +89,7 @@ class ModelJudge(Evaluator):
         for each in dataclasses.fields(ModelJudge):
             if each.name.startswith("include_") or each.name == "canary":
                 check_flag(each.name, getattr(self, each.name))
-        _read_settings(self.model_settings)
+        read_settings(self.model_settings)
 
     def needs_expectations(self) -> frozenset[Expectation]:
         """The expected output, if the judge is to see it."""
@@ -205,7 +205,7 @@ class ModelJudge(Evaluator):
             {"role": "system", "content": f"{instruction.strip()}\n\n{rules}"},
             {"role": "user", "content": fence.enclose(shown, canary=self.canary)},
         ]
-        settings = _read_settings(self.model_settings)
+        settings = read_settings(self.model_settings)
         model = _Sealing(self.asked_model(), fence)
         asked = Ask(
             messages=messages,
@@ -263,7 +263,7 @@ class _Settings(msgspec.Struct, frozen=True):
     """Seconds for the whole question."""
 
 
-def _read_settings(given: Mapping[str, Any] | None) -> _Settings:
+def read_settings(given: Mapping[str, Any] | None) -> _Settings:
     """The settings, in the words of pydantic-ai's `ModelSettings` where it has one."""
     if given is not None and not (
         isinstance(given, Mapping) and all(isinstance(name, str) for name in given)

@@ -14,7 +14,7 @@ follows the schema counts.
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -22,7 +22,7 @@ import msgspec
 
 from calipers.errors import InvalidOptionError, MissingExtraError, ModelFilteredError, UnreadableAnswerError
 
-from .model_answer import Completion
+from .model_answer import Completion, Finish
 from .provider_schema import without_nulls
 
 _FENCE = re.compile(r"\A\s*```[\w-]*[ \t]*\r?\n(.*?)\r?\n?[ \t]*```\s*\Z", re.DOTALL)
@@ -38,13 +38,9 @@ def read_data(completion: Completion, schema: Mapping[str, Any]) -> Any:
         ModelFilteredError: the model or its provider declined to answer.
         MissingExtraError: a library that this needs is not installed.
     """
+    check_finish(completion, ("stop", "length"))
     text, finish = completion.text, completion.finish
-    details: dict[str, Any] = {"request_id": completion.request_id, "tries": completion.tries}
-    if finish in ("refused", "filtered"):
-        by = "the model declined to answer" if finish == "refused" else "the provider filtered the answer"
-        raise ModelFilteredError(f"{by}: {completion.refusal or text or 'without a word'}"[:500], **details)
-    if finish not in ("stop", "length"):
-        raise UnreadableAnswerError(f"{_ENDINGS[finish]}, so it is no answer", text=text, **details)
+    details = _details(completion)
     if text is None:
         raise UnreadableAnswerError(
             f"the answer is empty{' and ended at the limit of tokens' if finish == 'length' else ''}",
@@ -71,7 +67,29 @@ def is_readable(completion: Completion, schema: Mapping[str, Any]) -> bool:
     return True
 
 
+def check_finish(completion: Completion, allowed: Sequence[Finish]) -> None:
+    """Refuse an answer that ended in another way than these.
+
+    Raises:
+        ModelFilteredError: the model or its provider declined to answer.
+        UnreadableAnswerError: it was cut off, or is something else than what was asked for.
+    """
+    text, finish, details = completion.text, completion.finish, _details(completion)
+    if finish in allowed:
+        return
+    if finish in ("refused", "filtered"):
+        by = "the model declined to answer" if finish == "refused" else "the provider filtered the answer"
+        raise ModelFilteredError(f"{by}: {completion.refusal or text or 'without a word'}"[:500], **details)
+    raise UnreadableAnswerError(f"{_ENDINGS[finish]}, so it is no answer", text=text, **details)
+
+
+def _details(completion: Completion) -> dict[str, Any]:
+    return {"request_id": completion.request_id, "tries": completion.tries}
+
+
 _ENDINGS = {
+    "stop": "the answer is not a call of a tool",
+    "length": "the answer ended at the limit of tokens",
     "tool_call": "the answer is a call of a tool",
     "unfinished": "the answer is not finished",
     "error": "the provider failed while it answered",
