@@ -46,10 +46,7 @@ _CODES: Mapping[str, type[ModelError]] = {
     **dict.fromkeys(("request_too_large",), ModelContextError),
     **dict.fromkeys(("rate_limit_exceeded", "rate_limit_error"), ModelRateError),
     **dict.fromkeys(("timeout_error", "deadline_exceeded"), ModelTimeoutError),
-    **dict.fromkeys(
-        ("overloaded_error", "server_is_overloaded", "unavailable", "server_error", "api_error", "internal"),
-        ModelOverloadedError,
-    ),
+    **dict.fromkeys(("overloaded_error", "server_is_overloaded", "unavailable"), ModelOverloadedError),
     **dict.fromkeys(("model_not_found", "not_found_error"), ModelRequestError),
 }
 _STATUSES: Mapping[int, type[ModelError]] = {
@@ -62,6 +59,8 @@ _STATUSES: Mapping[int, type[ModelError]] = {
     429: ModelRateError,
     504: ModelTimeoutError,
 }
+_ANY_FAILURE = frozenset({"server_error", "api_error", "internal"})
+"""Codes that say no more than that the server failed."""
 _TOO_LONG = (
     "maximum context length",
     "reduce the length of the messages",
@@ -144,7 +143,8 @@ def _kind(facts: _Facts, status: int) -> type[ModelError]:
         return ModelContextError
     if status == 403 and facts.moderated:
         return ModelFilteredError
-    return _STATUSES.get(status, ModelOverloadedError if status >= 500 else ModelRequestError)
+    failed = status >= 500 or not _ANY_FAILURE.isdisjoint(facts.codes)
+    return _STATUSES.get(status, ModelOverloadedError if failed else ModelRequestError)
 
 
 def _message(
