@@ -29,6 +29,7 @@ from calipers.testing.plugin_check import PluginConformance as PluginConformance
 from calipers.testing.plugin_check import check_plugin as check_plugin
 from calipers.testing.postgres import TemporaryPostgres as TemporaryPostgres
 from calipers.testing.scripted_judge import ScriptedJudge as ScriptedJudge
+from calipers.testing.scripted_judge import judge_replies as judge_replies
 from calipers.testing.scripted_keys import ScriptedKeys as ScriptedKeys
 from calipers.testing.scripted_model import ScriptedModel as ScriptedModel
 from calipers.testing.scripted_task import BlockingScriptedTask as BlockingScriptedTask

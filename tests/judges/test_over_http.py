@@ -1,0 +1,95 @@
+"""Judges that ask real servers on loopback: the wire, the cache of the store, the cost, a key that is wrong."""
+
+import asyncio
+
+import pytest
+
+from calipers import Case, Dataset
+from calipers.errors import ModelFilteredError, ModelKeyError, UnreadableAnswerError
+from calipers.judges import Correct, LLMJudge
+from calipers.judges.fence import seal_in
+from calipers.models import RemoteModel, using_cache
+from calipers.stores import open_store
+from calipers.stores.stored_answers import StoredAnswers
+from calipers.testing import AnthropicServer, GeminiServer, OpenAIServer, Reply, judge_replies, make_context
+
+YES = {"reason": "it is", "pass": True}
+SERVERS = {
+    "openai": OpenAIServer,
+    "openai-responses": OpenAIServer,
+    "anthropic": AnthropicServer,
+    "gemini": GeminiServer,
+}
+
+
+@pytest.fixture(autouse=True)
+def keys(monkeypatch):
+    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY"):
+        monkeypatch.setenv(name, "key")
+
+
+@pytest.mark.parametrize("provider", SERVERS)
+def test_every_provider_gives_a_judge_its_verdict_and_what_it_cost(provider):
+    with SERVERS[provider](judge_replies(YES), models=["judge-1"]) as server:
+        model = RemoteModel(f"{provider}:judge-1", base_url=server.url)
+        dataset = Dataset(
+            name="d", cases=[Case(name="a", inputs="x")], evaluators=[LLMJudge("is x", model=model)]
+        )
+        report = dataset.evaluate_sync(str, progress=False)
+    result = report.cases[0].assertions["LLMJudge"]
+    assert result.value is True
+    assert result.reason == "it is"
+    assert result.metadata["metrics"]["model_calls"] == 1
+    assert result.metadata["metrics"]["input_tokens"] > 0
+
+
+@pytest.mark.parametrize(
+    ("reply", "error"),
+    [
+        (Reply(text="It passes."), UnreadableAnswerError),
+        (Reply(text='{"reason": "so', finish="length"), UnreadableAnswerError),
+        (Reply(refusal="I cannot judge this."), ModelFilteredError),
+        (Reply(text=None, finish="filtered"), ModelFilteredError),
+    ],
+)
+def test_what_a_server_answers_instead_of_a_verdict_is_a_failure(reply, error):
+    with OpenAIServer(reply) as server:
+        judge = LLMJudge("is x", model=RemoteModel("openai:judge-1", base_url=server.url))
+        with pytest.raises(error):
+            asyncio.run(judge.evaluate(make_context("x")))
+
+
+def test_a_wrong_key_ends_the_run_before_the_task_is_called():
+    called = []
+    with OpenAIServer(judge_replies(YES), key="another", models=["judge-1"]) as server:
+        judge = LLMJudge("is x", model=RemoteModel("openai:judge-1", base_url=server.url))
+        dataset = Dataset(name="d", cases=[Case(name="a", inputs="x")], evaluators=[judge])
+        with pytest.raises(ModelKeyError):
+            dataset.evaluate_sync(called.append, progress=False)
+    assert called == []
+
+
+def test_the_same_question_is_asked_once_in_a_store_with_the_same_fence_and_a_repeat_is_asked_anew(tmp_path):
+    with OpenAIServer(judge_replies(YES)) as server:
+        judge = Correct(model=RemoteModel("openai:judge-1", base_url=server.url))
+        ctx = make_context("x", inputs="x?", expected_output="x")
+
+        async def judged(repeat):
+            schema = {
+                "type": "object",
+                "properties": {"pass": {"type": "boolean"}},
+                "additionalProperties": True,
+            }
+            return await judge.ask(ctx, "Is it so?", schema, repeat=repeat)
+
+        for _ in range(2):  # as two processes would
+            with open_store(str(tmp_path / "runs.db")) as store, using_cache(StoredAnswers(store)):
+                assert asyncio.run(judge.evaluate(ctx)).value is True
+                asyncio.run(judged(7))
+        assert len(server.requests) == 2
+        asyncio.run(judge.evaluate(ctx))
+        with open_store(str(tmp_path / "other.db")) as store, using_cache(StoredAnswers(store)):
+            asyncio.run(judge.evaluate(ctx))
+        assert len(server.requests) == 4
+    seals = [seal_in(each.json["messages"]) for each in server.requests]
+    assert len(set(seals)) == 4, "another store, and no store, have other secrets"
