@@ -257,6 +257,11 @@ def increment_eval_metric(name: str, amount: float) -> None:
                     attempt.used = True
 
 
+def counts_here() -> bool:
+    """Whether this code runs in an attempt, or in an evaluator that judges one."""
+    return _CURRENT.get() is not None
+
+
 def count_usage(amounts: Mapping[str, int | float]) -> None:
     """Add to what models used in the current attempt, or for the evaluator that judges it. Outside a run it does nothing.
 

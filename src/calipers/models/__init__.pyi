@@ -14,4 +14,8 @@ from calipers.models.model_answer import Completion as Completion
 from calipers.models.model_answer import Finish as Finish
 from calipers.models.model_answer import Token as Token
 from calipers.models.model_answer import Usage as Usage
+from calipers.models.prices import Price as Price
+from calipers.models.prices import cost_of as cost_of
+from calipers.models.prices import set_prices as set_prices
 from calipers.models.remote_model import RemoteModel as RemoteModel
+from calipers.models.wrapped_client import wrap as wrap

@@ -15,9 +15,10 @@ Answers from a cache cost nothing and are not counted.
 """
 
 import contextlib
+import sys
 from typing import TYPE_CHECKING, Any
 
-from calipers.data.attempt import count_usage
+from calipers.data.attempt import count_usage, counts_here
 from calipers.errors import InvalidTraceError
 from calipers.models.model_answer import Completion
 from calipers.models.prices import cost_of
@@ -27,19 +28,25 @@ if TYPE_CHECKING:
 
 
 def account(
-    completion: Completion, model_name: str, *, input_text: str = "", error: str | None = None
+    completion: Completion,
+    model_name: str,
+    *,
+    address: str | None = None,
+    input_text: str = "",
+    error: str | None = None,
 ) -> None:
     """Count one answer that came over the wire, for the task or the evaluator that asked for it.
 
     Args:
         completion: what came back; its `cost` is filled in where it is not set.
         model_name: who was asked, with the provider: `openai:gpt-4o`.
+        address: the URL of the server, where that says who the provider is.
         input_text: what the model was given.
-        error: why the call failed, after it was answered or before; `None`: it did not.
+        error: why the answer broke off; `None`: it did not.
     """
     usage = completion.usage
     if completion.cost is None:
-        completion.cost = cost_of(model_name, usage, answered_by=completion.model)
+        completion.cost = cost_of(model_name, usage, answered_by=completion.model, address=address)
     amounts: dict[str, int | float] = {"model_calls": 1}
     if usage is not None and usage.input is not None:
         amounts["input_tokens"] = usage.input
@@ -51,6 +58,12 @@ def account(
         amounts["cost"] = completion.cost
     count_usage(amounts)
     record(completion, model_name, input_text=input_text, error=error)
+
+
+def is_kept() -> bool:
+    """Whether a call of the code that runs here would be counted or recorded."""
+    recording = sys.modules.get("calipers.agents.recording")  # what is not loaded records nothing
+    return counts_here() or (recording is not None and recording.current_recording() is not None)
 
 
 def record(

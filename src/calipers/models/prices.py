@@ -53,13 +53,16 @@ def set_prices(prices: Mapping[str, Price]) -> None:
     _own = dict(prices)
 
 
-def cost_of(model_name: str, usage: "Usage | None", *, answered_by: str | None = None) -> float | None:
+def cost_of(
+    model_name: str, usage: "Usage | None", *, answered_by: str | None = None, address: str | None = None
+) -> float | None:
     """What an answer cost, in US dollars; `None` if that is not known.
 
     Args:
         model_name: the model that was asked, with its provider: `openai:gpt-4o`.
         usage: its tokens; `None`: not told.
         answered_by: the model that answered, as the provider names it, such as a dated version.
+        address: the URL of the server, which says who the provider is; default: the name does.
     """
     if usage is None or usage.input is None or usage.output is None:
         return None
@@ -68,15 +71,14 @@ def cost_of(model_name: str, usage: "Usage | None", *, answered_by: str | None =
     for name in (model_name, *names):
         if (price := _own.get(name)) is not None:
             return price.of(usage)
-    if not provider:
-        return None
-    for name in reversed(names):  # who answered is the more precise
-        if (cost := _listed(_PROVIDERS.get(provider, provider), name, usage)) is not None:
+    where = {"provider_api_url": address} if address else {"provider_id": _PROVIDERS.get(provider, provider)}
+    for name in reversed(names) if address or provider else ():  # who answered is the more precise
+        if (cost := _listed(name, usage, where)) is not None:
             return cost
     return None
 
 
-def _listed(provider: str, model: str, usage: "Usage") -> float | None:
+def _listed(model: str, usage: "Usage", where: Mapping[str, str]) -> float | None:
     """The cost by the library's prices; `None` where it has none for the model, or is not installed."""
     library = load_library()
     if library is None:
@@ -89,7 +91,7 @@ def _listed(provider: str, model: str, usage: "Usage") -> float | None:
     }
     told = {name: count for name, count in counted.items() if count is not None}
     try:
-        found = library.calc_price(library.Usage(**told), model_ref=model, provider_id=provider)
+        found = library.calc_price(library.Usage(**told), model_ref=model, **where)
     except (LookupError, ValueError):  # a model without a price; counts that contradict each other
         return None
     return float(found.total_price)
