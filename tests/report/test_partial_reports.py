@@ -69,6 +69,7 @@ QUESTIONS = {
     "case_groups": lambda report: [
         (group.name, len(group.runs), len(group.failures)) for group in report.case_groups() or ()
     ],
+    "costs": lambda report: report.costs(),
     "counts": lambda report: report.counts(),
     "durations": lambda report: report.durations().count,
     "infrastructure": lambda report: report.infrastructure(),
@@ -124,7 +125,16 @@ def test_a_report_of_failures_gives_the_same_number_or_an_error(repeat, tmp_path
             assert found in (REFUSED, question(whole)), (kind, name)
             assert question(counted) == question(whole), name
     told = {name for name, question in QUESTIONS.items() if answer(question, partial["keep"]) != REFUSED}
-    assert told == {"counts", "durations", "infrastructure", "metrics", "pass_rate", "slices", "summaries"}
+    assert told == {
+        "costs",
+        "counts",
+        "durations",
+        "infrastructure",
+        "metrics",
+        "pass_rate",
+        "slices",
+        "summaries",
+    }
 
 
 def test_the_views_of_a_report_of_failures_show_the_same_numbers():
@@ -139,7 +149,7 @@ def test_the_views_of_a_report_of_failures_show_the_same_numbers():
     ]
     assert drawn[0].split("Failed tasks")[0] == drawn[1].split("Failed tasks")[0]
     assert "clean-up failed after 8 attempts" in drawn[1]
-    assert "cost" in drawn[1]
+    assert "Cost " in drawn[1]
 
 
 def test_what_needs_every_attempt_says_so():

@@ -406,7 +406,8 @@ def test_times_are_quantiles_and_metrics_are_means(records):
     )
     assert lines(measures(Page(), Statement(report))) == [
         "Task time  p50 2 s · longest 3 s · p90 needs 36 cases",
-        "Metrics    tokens 100.5 · cost 0.0015 · (means per case)",
+        "Cost       $0.003 in all · $0.0015 a case [$0.00, $0.00785]",
+        "Metrics    tokens 100.5 · (means per case)",
     ]
 
 

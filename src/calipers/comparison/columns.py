@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeAlias
 
 from calipers.data.record import ReportCase
 from calipers.data.result import Kind, kind_of
+from calipers.data.spending import JUDGE_COST, JUDGE_UNPRICED_CALLS, UNPRICED
 
 from .case_pairs import RunCase
 
@@ -53,7 +54,7 @@ class Columns:
                     continue
                 finished = True
                 asserted = asserted or record.passed is not None
-                metrics.update(dict.fromkeys(record.metrics))
+                metrics.update(dict.fromkeys(record.all_metrics))
                 for result in record.results:
                     key = (result.name, kind_of(result.value))
                     column = self.by_key.get(key)
@@ -159,14 +160,29 @@ def durations(case: RunCase) -> list[float]:
 def metric(case: RunCase, name: str, *, missing: float | None = None) -> list[float]:
     """A metric of every attempt that has it; of others that finished, what is given for it, if anything is."""
     records = [record for record in case.attempts if isinstance(record, ReportCase)]
-    found = [record.metrics.get(name, missing) for record in records]
+    found = [_amount(record, name, missing) for record in records]
     return [float(value) for value in found if value is not None]
 
 
 def without_metric(cases: Iterable[RunCase], name: str) -> int:
     """How many attempts finished without a metric."""
     records = (record for case in cases for record in case.attempts if isinstance(record, ReportCase))
-    return sum(name not in record.metrics for record in records)
+    return sum(_amount(record, name) is None for record in records)
+
+
+def unpriced(cases: Iterable[RunCase], name: str) -> int:
+    """How many calls of models a metric leaves out, which is a cost: those without a known price."""
+    calls = UNPRICED.get(name)
+    records = (record for case in cases for record in case.attempts if isinstance(record, ReportCase))
+    return 0 if calls is None else int(sum(record.all_metrics.get(calls, 0) for record in records))
+
+
+def _amount(record: ReportCase, name: str, missing: float | None = None) -> float | None:
+    """A metric of an attempt. Evaluators that asked no model cost nothing: what they ask is counted wherever it is known at all."""
+    metrics = record.all_metrics
+    if name == JUDGE_COST and JUDGE_UNPRICED_CALLS not in metrics:
+        missing = 0.0
+    return metrics.get(name, missing)
 
 
 def lost_by(record: Any, evaluators: set[str]) -> Lost | None:

@@ -12,11 +12,12 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from calipers.data.record import ReportCase
+from calipers.data.spending import UNPRICED
 from calipers.stats.estimate import Estimate
 from calipers.stats.number_text import first_few, plural
 
 from .case_pairs import Pair, Record, RunCase
-from .columns import ColumnKey, Columns, metric, without_metric
+from .columns import ColumnKey, Columns, metric, unpriced, without_metric
 
 Numbers: TypeAlias = Sequence[float]
 """What counts of the attempts at a case; none where nothing was judged."""
@@ -85,10 +86,17 @@ def unrecorded(pairs: Sequence[Pair], baseline: Columns, candidate: Columns) -> 
         "candidate": [two for _, two in pairs] or candidate.cases,
     }
     for name in baseline.metrics:
+        if name in UNPRICED.values():
+            continue
         if name not in candidate.metrics:
             yield f"the metric {name!r} is in no attempt of the candidate, so it is not compared"
             continue
         for side, found in cases.items():
+            if lacking := unpriced(found, name):
+                yield (
+                    f"the metric {name!r} of the {side} lacks {plural(lacking, 'model call')} without a known price: it is at least "
+                    "what is shown"
+                )
             missing = without_metric(found, name)
             if missing:
                 total = missing + sum(len(metric(case, name)) for case in found)

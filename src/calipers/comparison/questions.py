@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from calipers.data.record import ReportCaseFailure
+from calipers.data.spending import UNPRICED
 from calipers.errors import InvalidOptionError
 from calipers.stats.number_text import plural
 
@@ -267,7 +268,11 @@ class Questions(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(found)
 
     def _measures(self, runs: Runs) -> tuple[Change, ...]:
-        names = [name for name in runs.baseline.metrics if name in runs.candidate.metrics]
+        names = [
+            name
+            for name in runs.baseline.metrics
+            if name in runs.candidate.metrics and name not in UNPRICED.values()
+        ]
         found = [
             self._change(
                 runs,

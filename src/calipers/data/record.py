@@ -16,6 +16,7 @@ from calipers.data.pydantic_field import ModelField
 from calipers.data.redaction import SHORTEST_KEY, masked, masked_fields
 from calipers.data.result import EvaluationResult, EvaluatorFailure, Scalar, SkippedEvaluation, kind_of
 from calipers.data.result_names import Names
+from calipers.data.spending import judge_metrics
 from calipers.data.trace import ToolCall, Trace, secrets_of
 from calipers.errors import InvalidOptionError, OtherLoopError
 
@@ -123,6 +124,12 @@ class ReportCase(ModelField, msgspec.Struct, Generic[InputsT, OutputT, MetadataT
         return held
 
     @property
+    def all_metrics(self) -> dict[str, int | float]:
+        """The metrics of the attempt, and what judging it cost as far as that is known: `judge_cost`, `judge_unpriced_calls`."""
+        spent = judge_metrics(self)
+        return {**spent, **self.metrics} if spent else self.metrics
+
+    @property
     def on_other_loop(self) -> bool:
         """Whether an evaluator failed with an `OtherLoopError`, so that the attempt says nothing of the agent."""
         return any(is_other_loop(failure.error_type) for failure in self.evaluator_failures)
@@ -176,6 +183,8 @@ class ReportCaseFailure(
     """What the agent did before it failed, where the task recorded a trace."""
     human_labels: tuple[HumanLabel, ...] = ()
     """What people said of the attempt, as in a `ReportCase`."""
+    metrics: dict[str, int | float] = {}
+    """What it had counted before it failed, and what the models it asked cost."""
 
     @property
     def passed(self) -> bool:

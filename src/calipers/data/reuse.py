@@ -51,6 +51,10 @@ class Reuse(msgspec.Struct, kw_only=True):
     """Judgements that were stored already. A cell is what one evaluator said of one attempt."""
     cells_computed: int = 0
     """Judgements that were made."""
+    agent_cost_reused: float = 0.0
+    """US dollars that the reused attempts had cost, as far as is known: paid then, and not in this run."""
+    judge_cost_reused: float = 0.0
+    """The same of the reused judgements."""
     judged_as_plain: int = 0
     """Attempts judged by their output as plain data, since the object that the task returned could not be made again."""
     notes: list[str] = []

@@ -8,7 +8,15 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from calipers.comparison.case_pairs import RunCase
-from calipers.comparison.columns import PASS_RATE, ColumnKey, Columns, durations, metric, without_metric
+from calipers.comparison.columns import (
+    PASS_RATE,
+    ColumnKey,
+    Columns,
+    durations,
+    metric,
+    unpriced,
+    without_metric,
+)
 from calipers.comparison.evaluator_changes import ChangedEvaluator
 from calipers.comparison.missing_results import skipped_crashes
 from calipers.errors import InvalidOptionError
@@ -113,6 +121,7 @@ class Limits:
                 yield from self._growth(name, growth, partial(metric, name=name, missing=missing), "number")
                 if missing is None:
                     yield from self._unrecorded(name, growth)
+                yield from self._unpriced(name, growth)
         self._note_left_out()
 
     # ------------------------------------------------------------------ pass rates
@@ -529,6 +538,20 @@ class Limits:
             level = Level(cases=alone.cases, clusters=alone.clusters, bounds=bounds)
             rule = f"at most {limit_words(growth.at_most, unit)}"
             yield self._claim(level, subject=subject, rule=rule, limit=growth.at_most, above=False, unit=unit)
+
+    def _unpriced(self, name: str, growth: Growth) -> Iterator[Finding]:
+        """How many model calls a cost leaves out: a lower bound shows neither that it is low nor that it has not grown."""
+        sides = [(self.runs.run.cases, "of this run")]
+        if growth.max_growth is not None:
+            sides.append((self._paired, "of the baseline"))
+        for cases, where in sides:
+            if lacking := unpriced(cases, name):
+                yield undecided(
+                    name,
+                    "a price for every call",
+                    f"{plural(lacking, 'model call')} {where} have no known price, so the cost is at least what was counted",
+                    "give the prices of these models in the project file, under prices, or to set_prices",
+                )
 
     def _unrecorded(self, name: str, growth: Growth) -> Iterator[Finding]:
         """How many attempts finished without a metric: a cost that is recorded where it is small is no cost."""

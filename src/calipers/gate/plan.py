@@ -21,7 +21,7 @@ An agent that is as good as its baseline then passes with the chance `power`, at
 
 from collections.abc import Sequence
 from math import ceil, fsum
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -29,6 +29,8 @@ from calipers.comparison.case_pairs import RunCase, cases_of, check_report, pair
 from calipers.comparison.change import clusters_of
 from calipers.comparison.columns import PASS_RATE, ColumnKey, Columns, passes
 from calipers.data.argument_checks import check_number, check_share, check_whole_number
+from calipers.data.record import ReportCase, ReportCaseFailure
+from calipers.data.spending import JUDGE_COST, UNPRICED
 from calipers.errors import InvalidOptionError
 from calipers.gate.looks import confidence_at
 from calipers.report.report import Report
@@ -106,6 +108,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """What the cases that there are can show."""
     repeats_enough: int | None = None
     """Attempts at each of the cases that there are that would do; `None` if no number would, or it is not known."""
+    unpriced_calls: int = 0
+    """Model calls of the pilot without a known price: with these, the costs are lower bounds."""
 
 
 def plan_from_pilot(
@@ -175,8 +179,7 @@ def plan_from_pilot(
         source=source,
         known=known,
         groups=groups,
-        pace=_pace(pilot),
-        costs=_costs(pilot),
+        price=_Price(_pace(pilot), _costs(pilot), _unpriced(pilot)),
     )
 
 
@@ -239,8 +242,7 @@ def plan_from_rate(
         spread=spread_of_paired_rates((share + difference) / 2, (share - difference) / 2),
         source=f"{said}; {100 * share:.3g} % of the cases flip",
         known=False,
-        pace=None,
-        costs={},
+        price=_Price(None, {}, 0),
     )
 
 
@@ -259,8 +261,7 @@ def _plan(
     source: str,
     known: bool,
     groups: "_Groups | None" = None,
-    pace: float | None,
-    costs: dict[str, float],
+    price: "_Price",
 ) -> Plan:
     rows: list[PlanRow] = []
     reaches: list[Reach] = []
@@ -289,8 +290,8 @@ def _plan(
             if wanted is not None:
                 n = ceil(design.units(wanted, counted) * size)
                 calls = n * each
-                took = None if pace is None else pace * calls
-                paid = {name: cost * calls for name, cost in costs.items()}
+                took = None if price.seconds is None else price.seconds * calls
+                paid = {name: cost * calls for name, cost in price.costs.items()}
                 rows.append(PlanRow(repeats=each, cases=n, calls=calls, seconds=took, costs=paid))
             if cases is not None and there is not None:
                 reaches.append(Reach(cases=cases, repeats=each, effect=design.reach(there, counted)))
@@ -313,7 +314,18 @@ def _plan(
         rows=tuple(rows),
         reaches=tuple(reaches),
         repeats_enough=enough,
+        unpriced_calls=price.unpriced_calls,
     )
+
+
+class _Price(NamedTuple):
+    """What an attempt takes, as the pilot tells."""
+
+    seconds: float | None
+    costs: dict[str, float]
+    """By metric."""
+    unpriced_calls: int
+    """Model calls of the whole pilot without a known price."""
 
 
 class _Groups(msgspec.Struct, frozen=True):
@@ -492,11 +504,21 @@ def _pace(pilot: Report) -> float | None:
     return None if found is None else found.mean
 
 
+def _unpriced(pilot: Report) -> int:
+    """How many model calls, of the agent and of its judges, have no known price."""
+    paid = pilot.costs()
+    return sum(each.unpriced_calls for each in (paid.agent, paid.judges) if each is not None)
+
+
 def _costs(pilot: Report) -> dict[str, float]:
-    """What an attempt costs, by each metric that is a cost."""
+    """What an attempt costs, by each metric that is a cost: the agent's, and that of its judges."""
     found: dict[str, list[float]] = {}
-    for case in pilot.cases:
-        for name, value in case.metrics.items():
-            if any(word in name.lower() for word in _COSTS):
+    records: list[ReportCase | ReportCaseFailure] = [*pilot.cases, *pilot.failures]
+    for record in records:
+        metrics = record.all_metrics if isinstance(record, ReportCase) else record.metrics
+        for name, value in metrics.items():
+            if name not in UNPRICED.values() and any(word in name.lower() for word in _COSTS):
                 found.setdefault(name, []).append(float(value))
+    if JUDGE_COST in found:  # where no model was asked, judging cost nothing
+        found[JUDGE_COST] += [0.0] * (len(records) - len(found[JUDGE_COST]))
     return {name: fsum(values) / len(values) for name, values in found.items()}

@@ -19,9 +19,17 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from calipers.data.attempt import count_usage, counts_here
+from calipers.data.spending import (
+    COST,
+    INPUT_TOKENS,
+    MODEL_CALLS,
+    OUTPUT_TOKENS,
+    UNPRICED_CALLS,
+    take_prices_from,
+)
 from calipers.errors import InvalidTraceError
 from calipers.models.model_answer import Completion
-from calipers.models.prices import cost_of
+from calipers.models.prices import cost_of, price_sources
 
 if TYPE_CHECKING:
     from calipers.data.trace import ToolCall
@@ -44,18 +52,19 @@ def account(
         input_text: what the model was given.
         error: why the answer broke off; `None`: it did not.
     """
+    take_prices_from(price_sources)
     usage = completion.usage
     if completion.cost is None:
         completion.cost = cost_of(model_name, usage, answered_by=completion.model, address=address)
-    amounts: dict[str, int | float] = {"model_calls": 1}
+    amounts: dict[str, int | float] = {MODEL_CALLS: 1}
     if usage is not None and usage.input is not None:
-        amounts["input_tokens"] = usage.input
+        amounts[INPUT_TOKENS] = usage.input
     if usage is not None and usage.output is not None:
-        amounts["output_tokens"] = usage.output
+        amounts[OUTPUT_TOKENS] = usage.output
     if completion.cost is None:
-        amounts["unpriced_calls"] = 1
+        amounts[UNPRICED_CALLS] = 1
     else:
-        amounts["cost"] = completion.cost
+        amounts[COST] = completion.cost
     count_usage(amounts)
     record(completion, model_name, input_text=input_text, error=error)
 

@@ -16,7 +16,6 @@ import msgspec
 if TYPE_CHECKING:
     from calipers.models.model_answer import Usage
 
-LIBRARY: Final = "genai-prices"
 _PROVIDERS: Final = {"gemini": "google", "openai-responses": "openai"}
 """What the library calls a provider that has another name here."""
 _MILLION: Final = 1_000_000
@@ -59,15 +58,19 @@ def cost_of(
     """What an answer cost, in US dollars; `None` if that is not known.
 
     Args:
-        model_name: the model that was asked, with its provider: `openai:gpt-4o`.
+        model_name: the model that was asked, with its provider (`openai:gpt-4o`), or the URL of a server (`https://host/v1#model`).
         usage: its tokens; `None`: not told.
         answered_by: the model that answered, as the provider names it, such as a dated version.
         address: the URL of the server, which says who the provider is; default: the name does.
     """
     if usage is None or usage.input is None or usage.output is None:
         return None
-    provider, _, asked = model_name.rpartition(":") if "://" not in model_name else ("", "", model_name)
-    names = [asked] if answered_by is None or answered_by == asked else [asked, answered_by]
+    if "://" in model_name:
+        url, _, asked = model_name.partition("#")
+        provider, address = "", address or url
+    else:
+        provider, _, asked = model_name.rpartition(":")
+    names = [name for name in dict.fromkeys((asked, answered_by)) if name]
     for name in (model_name, *names):
         if (price := _own.get(name)) is not None:
             return price.of(usage)
@@ -107,12 +110,12 @@ def load_library() -> Any:
     return genai_prices
 
 
-@cache
-def library_version() -> str | None:
-    """Which prices were used, such as `genai-prices 0.2.1`; `None` where the library is not installed."""
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return f"{LIBRARY} {version(LIBRARY)}"
-    except PackageNotFoundError:
-        return None
+def price_sources() -> list[str]:
+    """Which prices are used, loaded by now: your own, one by one, and the library with its version."""
+    own = [
+        f"{name}: input {price.input:g}, output {price.output:g}"
+        + ("" if price.cached_input is None else f", cached input {price.cached_input:g}")
+        for name, price in _own.items()
+    ]
+    library = load_library()
+    return own if library is None else [*own, f"genai-prices {library.__version__}"]

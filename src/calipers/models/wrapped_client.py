@@ -22,10 +22,12 @@ from time import perf_counter
 from typing import Any, NamedTuple, TypeVar
 
 from calipers.data.result import describe_error
+from calipers.data.spending import take_prices_from
 from calipers.errors import InvalidOptionError
 from calipers.models import anthropic, openai
 from calipers.models.accounting import account, is_kept, record
 from calipers.models.model_answer import Completion, is_list, read
+from calipers.models.prices import price_sources
 
 ClientT = TypeVar("ClientT")
 
@@ -73,6 +75,9 @@ def wrap(client: ClientT) -> ClientT:
             f"wrap takes a client of the openai or the anthropic SDK, such as OpenAI() or AsyncAnthropic(), got {client!r:.200}"
         )
     client.__class__ = _recording_client(kind)
+    take_prices_from(
+        price_sources
+    )  # before the first case: what loads during a task would count as the task's time
     return client
 
 

@@ -20,6 +20,7 @@ from calipers.data.case import Case
 from calipers.data.record import ReportCase, ReportCaseFailure
 from calipers.errors import CalipersError, InvalidOptionError, UnassertedWarning
 from calipers.files.project import find_project
+from calipers.models.prices import set_prices
 from calipers.process.interrupt import held_back
 from calipers.process.loop import check_asyncio
 from calipers.pytest_plugin.session import Session
@@ -214,6 +215,7 @@ def kept(
 def defaults(session: Session) -> EvaluateOptions:
     """The options of every evaluation of a session that does not say otherwise."""
     project = find_project(session.config.invocation_params.dir)
+    set_prices(project.prices)
     return {
         "seed": session.seed,
         "progress": False,

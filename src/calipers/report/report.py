@@ -36,6 +36,7 @@ from calipers.errors import (
 from calipers.process.interrupt import Signal
 from calipers.report.analysis import Analysis
 from calipers.report.case_units import CasePasses
+from calipers.report.cost import Costs
 from calipers.report.passport import Standing
 from calipers.report.summary import (
     Counts,
@@ -240,6 +241,8 @@ class Report(msgspec.Struct, Generic[InputsT, OutputT, MetadataT], kw_only=True)
     """Synchronous evaluators that held up the event loop, by name; an async task that did is called `(task)`."""
     unread_expectations: dict[Expectation, int] = {}
     """Cases that state an expectation which none of their evaluators reads, by what they expect, where that is known."""
+    prices: list[str] = []
+    """Which prices costs were taken from, where models were asked: your own, and the library with its version."""
     reuse: Reuse | None = None
     """How much of it was taken from a store, and under which id it is there; `None`: it was not kept."""
     passports: dict[str, Standing] = {}
@@ -394,6 +397,8 @@ class Report(msgspec.Struct, Generic[InputsT, OutputT, MetadataT], kw_only=True)
     def metrics(self, *, confidence: float = 0.95) -> dict[str, Estimate | None]:
         """The mean of each metric over the finished attempts that have it, by name; `None` for numbers too large to average.
 
+        `judge_cost` is what the evaluators of an attempt cost, where that is known; see `costs`.
+
         Raises:
             InvalidOptionError: the report does not keep every attempt and comes from a version that did not count metrics.
         """
@@ -402,6 +407,18 @@ class Report(msgspec.Struct, Generic[InputsT, OutputT, MetadataT], kw_only=True)
             return totals.metrics
         self.check_whole("metrics")
         return self._tally().metrics(confidence=confidence)
+
+    def costs(self, *, confidence: float = 0.95) -> Costs:
+        """What the agent and its judges cost, apart: US dollars, over all attempts.
+
+        Raises:
+            InvalidOptionError: the report does not keep every attempt and comes from a version that did not count costs.
+        """
+        totals = self._counted(confidence)
+        if totals is not None and totals.costs is not None:
+            return totals.costs
+        self.check_whole("costs")
+        return self._tally().costs(confidence=confidence)
 
     def infrastructure(self, *, confidence: float = 0.95) -> Infrastructure | None:
         """Attempts that got no answer, and the pass rate in other readings; `None` if there are none."""

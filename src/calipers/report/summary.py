@@ -25,8 +25,10 @@ import msgspec
 from calipers.data.record import ReportCase, ReportCaseFailure
 from calipers.data.result import EvaluationResult, Kind, kind_of
 from calipers.data.result_names import Names, unique
+from calipers.data.spending import JUDGE_COST
 from calipers.errors import InvalidOptionError
 from calipers.report.case_units import CasePasses, Passes, Scores, Units
+from calipers.report.cost import Costs, CostTally
 from calipers.stats import Estimate, quantile
 from calipers.stats.sample import QuantileSketch, quantile_ends
 
@@ -163,6 +165,8 @@ class Totals(msgspec.Struct, kw_only=True):
     """The mean of each metric; `None` in files of earlier versions, which did not count it."""
     infrastructure: Infrastructure | None = None
     """What did not reach an answer; `None` if everything did."""
+    costs: Costs | None = None
+    """What it cost; `None` in files of earlier versions, which did not count it."""
 
 
 class _Column:
@@ -304,6 +308,7 @@ class Tally:
         """Those of them whose task finished, and whose evaluators did not."""
         self._seconds = QuantileSketch()
         self._metrics: dict[str, Scores] = {}
+        self._costs = CostTally()
         self._failed_tasks: Counter[str] = Counter()
         self._failed_teardowns = 0
         self._tagged: dict[str, _Tagged] = {}
@@ -315,6 +320,7 @@ class Tally:
             self._add_to_slices(unit, record)
         if record.teardown_failure is not None:
             self._failed_teardowns += 1
+        self._costs.add(unit, record)
         if isinstance(record, ReportCaseFailure):
             if record.infrastructure:
                 self._unreached.add(unit, False)
@@ -440,10 +446,19 @@ class Tally:
         )
 
     def metrics(self, *, confidence: float = 0.95) -> dict[str, Estimate | None]:
-        """The mean of each metric over the finished attempts that have it; `None` for one that no float can average."""
-        return {
+        """The mean of each metric over the finished attempts that have it; `None` for one that no float can average.
+
+        With `judge_cost`, where anything is known of that.
+        """
+        means = {
             name: found.mean(self._units, confidence, bounded=False) for name, found in self._metrics.items()
         }
+        judged = self._costs.per_judged_case(self._units, confidence)
+        return means if judged is None else {JUDGE_COST: judged, **means}
+
+    def costs(self, *, confidence: float = 0.95) -> Costs:
+        """What the attempts and their evaluators cost."""
+        return self._costs.costs(self._units, confidence)
 
     def passes(self) -> CasePasses | None:
         """(passes, attempts) of each case and their clusters; `None` if nothing was asserted."""
@@ -499,6 +514,7 @@ class Tally:
             slices=self.slices(confidence=confidence),
             metrics=self.metrics(confidence=confidence),
             infrastructure=self.infrastructure(confidence=confidence),
+            costs=self.costs(confidence=confidence),
         )
 
 

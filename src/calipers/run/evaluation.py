@@ -17,6 +17,7 @@ from calipers.data.jsonable import plain
 from calipers.data.record import ReportCase, ReportCaseFailure
 from calipers.data.redaction import masked_fields
 from calipers.data.result import describe_error
+from calipers.data.spending import loaded_prices
 from calipers.errors import CalipersError, InvalidOptionError, StoreError
 from calipers.process.interrupt import Signal, held_back, listening, on_interrupt, was_signalled
 from calipers.process.loop import check_asyncio
@@ -112,6 +113,7 @@ async def evaluate(
         async with announced as reports, _kept(journal, reports):
             if was_signalled():  # let it arrive before the first call is made
                 await asyncio.sleep(0)
+            loaded_prices()
             started_at, start = datetime.now(UTC), perf_counter()
             with nullcontext() if progress is None else progress(Counts(run, total)):
                 await workers.finish()
@@ -176,6 +178,7 @@ def _reported(run: Run, total: int | None, **given: Any) -> Report:
         stopping=_stopping(run, total),
         unfinished=run.queue.handed_out - run.finished,
         blocked=run.scoring.blocked,
+        prices=loaded_prices(),
         **given,
     )
 

@@ -488,6 +488,7 @@ class Run:
         case = attempt.case
         assert attempt.error is not None
         kind, message, stack = describe_error(attempt.error)
+        attempt.take_usage()
         return ReportCaseFailure(
             name=attempt.name,
             inputs=attempt.inputs,
@@ -511,6 +512,7 @@ class Run:
             trace_id=attempt.trace_id,
             span_id=attempt.span_id,
             trace=attempt.trace_so_far,
+            metrics=attempt.metrics,
         )
 
     def timeout(self, case: Case[Any, Any, Any]) -> float | None:

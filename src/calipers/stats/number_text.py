@@ -68,6 +68,16 @@ def number(value: float) -> str:
     return f"{value:.4g}"
 
 
+def dollars(amount: float) -> str:
+    """US dollars, to three digits or to the cent: `$12.40`, `$0.0123`."""
+    if amount >= 1 or amount == 0:
+        return f"${amount:,.2f}"
+    decimals = 2 - floor(log10(amount))
+    text = f"{amount:.{decimals}f}".rstrip("0")
+    whole, _, part = text.partition(".")
+    return f"${whole}.{part:0<2}"
+
+
 def mean_text(value: float, interval: Interval | None) -> tuple[str, str]:
     """A mean and its interval, all with the same decimals: enough to tell the ends apart."""
     if interval is None:

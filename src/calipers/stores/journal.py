@@ -26,6 +26,7 @@ from calipers.data.record import ReportCase, ReportCaseFailure, told_calls
 from calipers.data.redaction import masked
 from calipers.data.result_names import Names
 from calipers.data.reuse import Recalled, Reuse
+from calipers.data.spending import COST, spent_by_judges
 from calipers.errors import InvalidOptionError
 from calipers.identity.callables import task_identity, with_hooks
 from calipers.identity.fingerprint import AnyIdentity, Identity, Unknown
@@ -338,7 +339,7 @@ class RunJournal:
         else:
             source = recalled.source
             origin = None if recalled.origin == self.info.id else recalled.origin
-            self._count_recalled(work, attempt, source)
+            self._count_recalled(work, attempt, record, source)
             if source.attempt.run == self.info.id:
                 place = source.attempt.position
                 scored = [cell for cell in source.scored if not asked or cell_notes(cell.body).after is None]
@@ -384,10 +385,17 @@ class RunJournal:
         self._writer.add(stored, (*cells, *scored))
         self._added.show(record, scored)
 
-    def _count_recalled(self, work: Work, attempt: Attempt, source: Source) -> None:
+    def _count_recalled(
+        self, work: Work, attempt: Attempt, record: ReportCase | ReportCaseFailure, source: Source
+    ) -> None:
         counts = self.reuse
         counts.attempts_reused += 1
+        counts.agent_cost_reused += record.metrics.get(COST, 0.0)
         asked = attempt.asked
+        if isinstance(record, ReportCase):
+            spent = spent_by_judges(record)
+            taken = [amounts for name, amounts in spent.items() if name not in (asked or {})]
+            counts.judge_cost_reused += sum(amounts.get(COST, 0.0) for amounts in taken)
         if asked is not None:
             counts.cells_computed += len(asked)
             counts.cells_reused += len(work.plan.evaluators) - len(asked)

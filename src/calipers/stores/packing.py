@@ -203,9 +203,9 @@ def pack_facts(record: Record, slots: EvaluatorSlots) -> Facts:
         facts.trace_id, facts.span_id = record.trace_id, record.span_id
     if record.teardown_failure is not None:
         facts.teardown_failure = msgspec.convert(plain(record.teardown_failure), Failure)
+    if record.metrics:
+        facts.metrics = plain(record.metrics)
     if isinstance(record, ReportCase):
-        if record.metrics:
-            facts.metrics = plain(record.metrics)
         return facts
     facts.error_type = quick_plain(record.error_type)
     facts.infrastructure = record.infrastructure
@@ -415,7 +415,6 @@ def unpack(
                 **common,
                 output=output.output,
                 attributes=output.attributes,
-                metrics=_metrics(facts.metrics),
                 results=results,
                 evaluator_failures=failures,
                 skipped=skipped,
@@ -447,6 +446,7 @@ def _common(attempt: StoredAttempt, facts: Facts, given: Given, *, parts: bool) 
         "cluster": facts.cluster,
         "tags": facts.tags,
         "tries": facts.tries,
+        "metrics": _metrics(facts.metrics),
         "trace_id": facts.trace_id,
         "span_id": facts.span_id,
         "teardown_failure": facts.teardown_failure,

@@ -28,6 +28,7 @@ from calipers.data.record import ReportCase
 from calipers.data.result import EvaluationResult, describe_error
 from calipers.data.retry import Retry, as_retry
 from calipers.data.reuse import Recalled, Reuse
+from calipers.data.spending import COST, spent_by_judges
 from calipers.errors import CalipersError, InvalidOptionError, StoreError
 from calipers.identity.callables import evaluator_identity
 from calipers.identity.case_content import case_key
@@ -179,6 +180,7 @@ async def score_again_async(
             await run_report_evaluators(report, (), rescoring.with_originals(report))
             opened.finish_run(info.id, status=info.status, report=report, generation=info.generation)
         report.reuse = rescoring.counts
+        rescoring.count_costs(report)
         if rescoring.judged_redacted:
             rescoring.counts.notes.append(f"{WITHOUT_HIDDEN}: {rescoring.judged_redacted}")
         if rescoring.judged_bare:
@@ -208,6 +210,8 @@ class _Rescoring:
         self.store = store
         self.info = info
         self.counts = Reuse(run=info.id)
+        self.spent = 0.0
+        """What new judgements cost, as far as is known."""
         self.plan, self.places = _placed(store, info, evaluators, replace=replace)
         self.counts.notes += _beside_others(evaluators, self.plan, replace=replace)
         self.evaluators = store.run(info.id).evaluators
@@ -332,6 +336,14 @@ class _Rescoring:
             attempt.position, case, attempt.name, attempt.case_name, attempt.repeat, plan, None, recalled
         )
 
+    def count_costs(self, report: Report) -> None:
+        """Note what was paid for before: the attempts, and all judgements but the new ones."""
+        if report.keeps_all or (report.totals is not None and report.totals.costs is not None):
+            costs = report.costs()
+            agent, judges = (0.0 if one is None else one.total or 0.0 for one in (costs.agent, costs.judges))
+            self.counts.agent_cost_reused = agent
+            self.counts.judge_cost_reused = max(0.0, judges - self.spent)
+
     def new_cells(self, work: Work, attempt: Attempt, record: ReportCase) -> list[StoredCell]:
         """The new cells of an attempt."""
         found = attempt.recalled.source if attempt.recalled is not None else None
@@ -339,6 +351,8 @@ class _Rescoring:
         asked = attempt.asked or {}
         self.asked.update(asked)
         self.counts.cells_computed += len(asked)
+        spent = spent_by_judges(record)
+        self.spent += sum(amounts.get(COST, 0.0) for name, amounts in spent.items() if name in asked)
         self.counts.cells_reused += len(self.plan.evaluators) - len(asked)
         self.counts.judged_as_plain += found.as_plain
         self.judged_redacted += found.redacted

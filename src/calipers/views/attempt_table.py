@@ -57,7 +57,7 @@ def attempt_row(record: Record) -> AttemptRow:
             record.cluster,
             list(record.tags),
         ],
-        metrics={} if case is None else dict(case.metrics),
+        metrics=dict(record.metrics if case is None else case.all_metrics),
         values=[
             record.inputs,
             record.expected_output,

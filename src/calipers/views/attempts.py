@@ -328,8 +328,8 @@ def _judged(case: ReportCase) -> Iterator[str]:
     if case.skipped:
         lines = (visible(f"{skip.name}: {skip.reason}") for skip in case.skipped)
         yield from _section("Not applicable", lines)
-    if case.metrics:
-        lines = (f"{visible(name)}: {number(value)}" for name, value in case.metrics.items())
+    if metrics := case.all_metrics:
+        lines = (f"{visible(name)}: {number(value)}" for name, value in metrics.items())
         yield from _section("Metrics", lines)
     if case.attributes:
         yield from _section("Attributes", _value(case.attributes))

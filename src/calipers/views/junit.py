@@ -164,7 +164,7 @@ def _seen(record: Record) -> Iterator[str]:
             if not isinstance(result.value, bool):
                 shown = result.value if isinstance(result.value, str) else number(result.value)
                 yield f"{result.name}: {shown}"
-        for name, metric in record.metrics.items():
+        for name, metric in record.all_metrics.items():
             yield f"metric {name}: {number(metric)}"
 
 

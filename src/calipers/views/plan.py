@@ -94,6 +94,9 @@ def _table(plan: Plan) -> Iterator[str]:
         yield "  Time is for one run, at the pace of the pilot."
     elif costs:
         yield "  Cost is for one run, at the prices of the pilot."
+    if plan.unpriced_calls:
+        calls = plural(plan.unpriced_calls, "model call")
+        yield f"  It is at least that: {calls} of the pilot had no known price."
 
 
 def _row(cells: Sequence[str], widths: Sequence[int]) -> str:

@@ -15,14 +15,25 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeAlias, 
 
 from calipers.data.evaluator import Expectation
 from calipers.data.jsonable import safe_repr
+from calipers.data.spending import UNPRICED
 from calipers.errors import OtherLoopError
 from calipers.report.analysis import JudgeCorrection
+from calipers.report.cost import Cost
 from calipers.report.passport import Standing
 from calipers.report.report import Report
 from calipers.report.summary import Summary
 from calipers.scoring.scoring import TASK
 from calipers.stats import Estimate, Interval
-from calipers.stats.number_text import METHODS, confidence_text, mean_text, number, plural, rate_text, seconds
+from calipers.stats.number_text import (
+    METHODS,
+    confidence_text,
+    dollars,
+    mean_text,
+    number,
+    plural,
+    rate_text,
+    seconds,
+)
 from calipers.stats.sample import values_for_quantile
 
 from .outcome import count_dropped, silences
@@ -33,6 +44,8 @@ if TYPE_CHECKING:
 
 _SILENT = 10
 """Evaluators without a result that are named."""
+_JUDGES = 5
+"""Evaluators whose cost is named: the dearest."""
 _TAGS = 12
 """Tags that are shown: those with the most attempts."""
 _IN_SHORT: dict[str, str] = {"effective-wilson": "Wilson", "clustered-wilson": "Wilson"}
@@ -439,8 +452,13 @@ class Statement:
         return _times(self.report)
 
     @cached_property
+    def costs(self) -> list[Measure]:
+        """What the agent and its judges cost, apart, as far as anything is known of that."""
+        return list(_costs(self.report, self.confidence))
+
+    @cached_property
     def metrics(self) -> Measure | None:
-        """The means of the metrics that the tasks recorded; `None` if there are none."""
+        """The means of the metrics that the tasks recorded, except of those that `costs` tell; `None` if there are none."""
         return _metrics(self.report)
 
     @cached_property
@@ -638,12 +656,54 @@ def _quantile(name: str, value: float, ends: tuple[float | None, float | None]) 
     return shown if low is None or high is None else f"{shown} [{seconds(low)}, {seconds(high)}]"
 
 
+_MONEY = frozenset({*UNPRICED, *UNPRICED.values()})
+"""Metrics that stand with the costs."""
+
+
+def _costs(report: Report, confidence: float) -> Iterator[Measure]:
+    totals = report.totals
+    if totals is not None and totals.costs is None and not report.keeps_all:
+        return
+    costs, reused = report.costs(confidence=confidence), report.reuse
+    if costs.agent is not None:
+        before = 0.0 if reused is None else reused.agent_cost_reused
+        yield Measure("Cost", list(_cost(costs.agent, before)))
+    if costs.judges is not None:
+        before = 0.0 if reused is None else reused.judge_cost_reused
+        facts = list(_cost(costs.judges, before))
+        dearest = sorted(costs.by_judge.items(), key=lambda item: -(item[1].total or 0.0))
+        if len(dearest) > 1:
+            facts += [(Part(name, cells=40), Part(f" {_total(one)}")) for name, one in dearest[:_JUDGES]]
+        yield Measure("Judging", facts)
+
+
+def _cost(cost: Cost, before: float) -> Iterator[Line]:
+    """`at least $0.43 in all: 2 calls without a known price`, `$0.0107 a case [$0.0098, $0.0116]`, `$0.20 of it paid before`."""
+    unpriced = f"{plural(cost.unpriced_calls, 'call')} without a known price"
+    if cost.total is None:
+        yield (Part(f"unknown: {unpriced}"),)
+        return
+    yield (Part(f"{_total(cost)} in all" + (f": {unpriced}" if cost.unpriced_calls else "")),)
+    if cost.per_case is not None:
+        ends = cost.per_case.interval
+        shown = "" if ends is None else f" [{dollars(max(ends.low, 0.0))}, {dollars(ends.high)}]"
+        yield (Part(f"{dollars(cost.per_case.value)} a case{shown}"),)
+    if before:
+        yield (Part(f"{dollars(before)} of it paid before"),)
+
+
+def _total(cost: Cost) -> str:
+    if cost.total is None:
+        return "unknown"
+    return f"{'at least ' if cost.unpriced_calls else ''}{dollars(cost.total)}"
+
+
 def _metrics(report: Report) -> Measure | None:
     means = {} if report.totals is not None and report.totals.metrics is None else report.metrics()
     facts: list[Line] = [
         (Part(name, cells=40), Part(f" {number(mean.value)}"))
         for name, mean in means.items()
-        if mean is not None
+        if mean is not None and name not in _MONEY
     ]
     return Measure("Metrics", [*facts, (Part("(means per case)"),)]) if facts else None
 

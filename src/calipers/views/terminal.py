@@ -182,8 +182,8 @@ def _claim(page: Page, found: Headline) -> "Iterator[Text]":
 
 
 def measures(page: Page, says: Statement, *, durations: bool = True) -> "Iterator[Text]":
-    """How long the tasks took, and the metrics they recorded."""
-    for measure in (says.times if durations else None, says.metrics):
+    """How long the tasks took, what they and their judges cost, and the metrics they recorded."""
+    for measure in (says.times if durations else None, *says.costs, says.metrics):
         if measure is not None:
             yield from page.facts(list(map(page.plain, measure.facts)), head=f"{measure.head:<9}  ")
 

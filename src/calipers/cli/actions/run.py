@@ -46,6 +46,7 @@ from calipers.data.retry import Retry
 from calipers.errors import CalipersError, InvalidOptionError, StoreError
 from calipers.files.project import find_project
 from calipers.models.answer_cache import using_cache
+from calipers.models.prices import set_prices
 from calipers.plugins import PluginManager
 from calipers.plugins.discovery import LOADING
 from calipers.process.interrupt import is_interrupt
@@ -191,6 +192,7 @@ class Session:
         """Whether reports go to standard output."""
         self.folder = Path.cwd()
         self.project = find_project(self.folder)
+        set_prices(self.project.prices)
         self.names: list[str] = []
         """Of the evaluations."""
         self.keeper = Keeper(

@@ -173,10 +173,8 @@ def _attempt(record: Record, columns: Mapping[tuple[str, Kind], int], limit: int
             found["failures"] = [_failure(failure, limit) for failure in record.evaluator_failures]
         if record.skipped:
             found["skipped"] = [_skip(skip, limit) for skip in record.skipped]
-        if record.metrics:
-            found["metrics"] = {
-                plain(name): shown_value(value, limit) for name, value in record.metrics.items()
-            }
+        if metrics := record.all_metrics:
+            found["metrics"] = {plain(name): shown_value(value, limit) for name, value in metrics.items()}
         if record.attributes:
             found["attributes"] = {
                 plain(name): shown_value(value, limit) for name, value in record.attributes.items()

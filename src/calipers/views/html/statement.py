@@ -168,12 +168,12 @@ def _repeats(readings: Iterable[Reading]) -> Markup:
 
 
 def measures(says: Statement) -> Markup:
-    """How long the tasks took, and the metrics they recorded."""
+    """How long the tasks took, what they and their judges cost, and the metrics they recorded."""
     rows = [
         element(
             "div", element("dt", measure.head), element("dd", DOT.join(map(plain_sentence, measure.facts)))
         )
-        for measure in (says.times, says.metrics)
+        for measure in (says.times, *says.costs, says.metrics)
         if measure is not None
     ]
     return element("dl", *rows, class_="measures") if rows else Markup("")

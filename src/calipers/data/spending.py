@@ -1,0 +1,101 @@
+"""What an attempt spent on models: the agent's part, and that of the evaluators that judged it.
+
+The agent's part is in the metrics of the attempt. What an evaluator spent is in the `metadata` of the first of its results, or of its
+failure or skip, under "metrics", so that it counts once however many results it gives. `judge_cost` is the sum of all evaluators of
+an attempt; wherever a metric can be named, it can be named like one.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, Protocol
+
+from .argument_checks import is_number
+from .result import EvaluationResult, EvaluatorFailure, SkippedEvaluation
+
+
+class Judged(Protocol):
+    """The record of an attempt that evaluators judged: a `ReportCase`."""
+
+    results: tuple[EvaluationResult, ...]
+    evaluator_failures: tuple[EvaluatorFailure, ...]
+    skipped: tuple[SkippedEvaluation, ...]
+
+
+MODEL_CALLS: Final = "model_calls"
+INPUT_TOKENS: Final = "input_tokens"
+OUTPUT_TOKENS: Final = "output_tokens"
+COST: Final = "cost"
+"""US dollars, of the calls whose price is known."""
+UNPRICED_CALLS: Final = "unpriced_calls"
+"""Calls whose price is not known: with these, the cost is a lower bound."""
+SPENDING: Final = (MODEL_CALLS, INPUT_TOKENS, OUTPUT_TOKENS, COST, UNPRICED_CALLS)
+JUDGE_COST: Final = "judge_cost"
+JUDGE_UNPRICED_CALLS: Final = "judge_unpriced_calls"
+_MOST: Final = 1e100
+"""Beyond this it is no amount of anything that is spent, and sums overflow."""
+UNPRICED: Final = {COST: UNPRICED_CALLS, JUDGE_COST: JUDGE_UNPRICED_CALLS}
+"""For each cost the metric that counts the calls it lacks."""
+
+
+_load_prices: Callable[[], Sequence[str]] | None = None
+
+
+def take_prices_from(load: Callable[[], Sequence[str]]) -> None:
+    """Have a function load the prices of models, and say which they are; from when model calls may be made."""
+    global _load_prices  # noqa: PLW0603
+    _load_prices = load
+
+
+def loaded_prices() -> list[str]:
+    """Which prices costs are taken from. They are loaded by now, which takes time that is not the agent's; none if no one needs any."""
+    return [] if _load_prices is None else list(_load_prices())
+
+
+def spent_by_judges(record: Judged) -> dict[str, dict[str, float]]:
+    """What each evaluator spent on an attempt, by its name; without those of which nothing is known."""
+    found: dict[str, dict[str, float]] = {}
+    heard: set[str] = set()
+    for name, metadata in _told(record):
+        if name not in heard:
+            heard.add(name)
+            if metadata and (spent := spent_of(metadata.get("metrics"))):
+                found[name] = spent
+    return found
+
+
+def judge_metrics(record: Judged) -> dict[str, float]:
+    """What all evaluators of an attempt spent, as metrics of the attempt; empty if nothing is known of it."""
+    spent = spent_by_judges(record).values() if _has_metadata(record) else ()
+    found: dict[str, float] = {}
+    for total, part in ((JUDGE_COST, COST), (JUDGE_UNPRICED_CALLS, UNPRICED_CALLS)):
+        amounts = [one[part] for one in spent if part in one]
+        if amounts:
+            found[total] = sum(amounts)
+    return found
+
+
+def _has_metadata(record: Judged) -> bool:
+    """Whether anything was noted at all, which of most attempts it was not."""
+    return (
+        any(result.metadata for result in record.results)
+        or any(failure.metadata for failure in record.evaluator_failures)
+        or any(skip.metadata for skip in record.skipped)
+    )
+
+
+def _told(record: Judged) -> list[tuple[str, dict[str, Any] | None]]:
+    """The evaluators and what was noted of them, in the order in which notes are put down."""
+    told = [(result.evaluator, result.metadata) for result in record.results]
+    told += [(failure.name, failure.metadata) for failure in record.evaluator_failures]
+    told += [(skip.evaluator, skip.metadata) for skip in record.skipped]
+    return told
+
+
+def spent_of(metrics: Any) -> dict[str, float]:
+    """What was spent, among what was counted, which may be anything."""
+    if not isinstance(metrics, Mapping):
+        return {}
+    return {
+        name: metrics[name]
+        for name in SPENDING
+        if is_number(metrics.get(name)) and 0 <= metrics[name] < _MOST
+    }
