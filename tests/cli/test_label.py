@@ -362,7 +362,9 @@ def test_a_file_of_labels_of_a_policy_can_be_imported(calipers, kept, run, write
     write("old.csv", "Case;Human\ncase 1;good\ncase 2; 4.5\ncase 3;\n")
     done = calipers("label", "latest", "--import", "old.csv", "--question", "q", "--as", "ann")
     assert "Kept 2 labels, 1 line without a label left out" in done.stderr
-    assert said(kept) == [(1, "good"), (2, 4.5)]
+    assert said(kept) == [(1, "good"), (2, "4.5")]
+    write("pairs.csv", "judge,case,human\ntrue,case 1,false\n")
+    assert "names no case" in calipers("label", "latest", "--import", "pairs.csv", "--question", "q").stderr
 
 
 @pytest.mark.parametrize(

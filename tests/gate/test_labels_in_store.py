@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from calipers import Case, Dataset
 from calipers.errors import InvalidOptionError
 from calipers.evaluators import JudgeCorrectionEvaluator, ReportEvaluatorContext
-from calipers.gate import HumanAgreement, Policy, Rules, judge_run
+from calipers.gate import HumanAgreement, Policy, Rules, StopWhenDecided, judge_run
 from calipers.gate.human_labels import answers, output_of
 from calipers.report.report import Report
 from calipers.stores import HumanLabel, MemoryStore
@@ -162,3 +162,14 @@ def test_attempts_at_a_repeated_case_are_labelled_one_by_one(store):
         ]
     )
     assert corrected(store.report(which), question="right?").value == 0.5
+
+
+def test_a_run_that_no_one_has_labelled_yet_is_not_decided_by_its_labels():
+    rules = Rules(at_least=0.1, agreement=HumanAgreement(question="right?", share=0.5))
+    policy = Policy(evaluators={"judged": rules})
+    dataset = Dataset(cases=[Case(name=f"case {n}", inputs=n) for n in range(CASES)], evaluators=[judged])
+    report = dataset.evaluate_sync(
+        lambda number: number, progress=False, seed=1, stop_when=StopWhenDecided(policy)
+    )
+    assert report.stopping.why is None
+    assert judge_run(report, policy).outcome == "INCONCLUSIVE"

@@ -9,7 +9,7 @@ stays, and counts for nothing.
 """
 
 import math
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 
@@ -97,6 +97,13 @@ def is_rating(value: object) -> bool:
     if isinstance(value, str):
         return bool(value.strip())
     return isinstance(value, bool | int | float) and math.isfinite(value) and abs(value) <= _LARGEST
+
+
+def answer_kind(value: Rating) -> Literal["yes or no", "number", "word"]:
+    """Which kind of answer a label is; the answers to one question are of one kind."""
+    if isinstance(value, bool):
+        return "yes or no"
+    return "word" if isinstance(value, str) else "number"
 
 
 def output_digest(output: Any) -> str:

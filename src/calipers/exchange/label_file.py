@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from calipers.data.human_label import HumanLabel, Rating, is_rating
+from calipers.data.human_label import HumanLabel, Rating, answer_kind, is_rating
 from calipers.data.jsonable import plain
 from calipers.data.record import ReportCase
 from calipers.errors import DatasetFileError, InvalidOptionError
@@ -157,14 +157,14 @@ def import_labels(
     """
     found, blank = read_label_file(Path(path), HUMAN)
     at = {(each.case_name, each.repeat): each.position for each in store.attempts(run.id, parts=False)}
-    labels = [_label(line, run, at, question, person) for line in found]
+    before = {_key(label): label for label in store.labels(run=run.id)}
+    labels = _of_one_kind([_label(line, run, at, question, person) for line in found], before.values(), found)
     of_places: dict[int, list[tuple[HumanLabel, Label]]] = {}
     for label, line in zip(labels, found, strict=True):
         of_places.setdefault(label.position, []).append((label, line))
     written: list[HumanLabel] = []
     for attempt, record in read_attempts(store, run, sorted(of_places)):
         written += [_about(label, line, record, run) for label, line in of_places[attempt.position]]
-    before = {_key(label) for label in store.labels(run=run.id)}
     _check_once(labels, found)
     store.add_labels(written)
     return ImportedLabels(written, sum(_key(label) in before for label in written), blank)
@@ -172,6 +172,35 @@ def import_labels(
 
 def _key(label: HumanLabel) -> tuple[int, str, str]:
     return label.position, label.question, label.person
+
+
+def _of_one_kind(
+    labels: Sequence[HumanLabel], before: Iterable[HumanLabel], lines: Sequence[Label]
+) -> list[HumanLabel]:
+    """The labels, where texts are read as yes and no, or as numbers, if all answers to their question can be; else they are words."""
+    kinds: dict[str, set[str]] = {}
+    for label in before:
+        kinds.setdefault(label.question, set()).add(answer_kind(label.value))
+    texts: dict[str, list[Rating]] = {}
+    for label in labels:
+        if isinstance(label.value, str):
+            texts.setdefault(label.question, []).append(_read(label.value))
+        else:
+            kinds.setdefault(label.question, set()).add(answer_kind(label.value))
+    found: list[HumanLabel] = []
+    for label, line in zip(labels, lines, strict=True):
+        value, known = label.value, kinds.setdefault(label.question, set())
+        if isinstance(value, str):
+            read = {answer_kind(each) for each in texts[label.question]}
+            value = _read(value) if len(read) == 1 and known <= read else value.strip()
+        known.add(answer_kind(value))
+        if len(known) > 1:
+            raise DatasetFileError(
+                f"{line.place}: the answers to {label.question!r} are of two kinds, {' and '.join(sorted(known))}, got {value!r}: give "
+                "another --question, or write all in one way"
+            )
+        found.append(msgspec.structs.replace(label, value=value))
+    return found
 
 
 def _check_once(labels: Iterable[HumanLabel], lines: Iterable[Label]) -> None:
@@ -217,8 +246,8 @@ def _label(
             repeat=line.attempt,
             question=asked,
             person=who,
-            value=_rating(line.human),
-            note=_text(told, "note"),
+            value=line.human,
+            note=str(told.get("note", "")),
             at=_text(told, "at") or timestamp(),
             probability=_number(told, "probability"),
             seed=_whole(told, "seed"),
@@ -245,10 +274,8 @@ def _about(label: HumanLabel, line: Label, record: Record, run: RunInfo) -> Huma
     return msgspec.structs.replace(label, about=about)
 
 
-def _rating(value: Rating) -> Rating:
-    """What a cell says: yes or no, a number, or a word."""
-    if not isinstance(value, str):
-        return value
+def _read(value: str) -> Rating:
+    """What a text says: yes or no, a number, or a word."""
     text = value.strip()
     if text.lower() in _YES_NO:
         return _YES_NO[text.lower()]

@@ -21,12 +21,13 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from calipers.data.human_label import HumanLabel
 from calipers.errors import ReportFormatError, StoreError
 from calipers.report.report import Incomplete, Report
 from calipers.stores.evaluator_slots import EvaluatorSlots, scored_places
 from calipers.stores.packing import Record, pack, unpack
 from calipers.stores.run_info import RunInfo
-from calipers.stores.run_report import EvaluatorsInRecords, check_whole
+from calipers.stores.run_report import EvaluatorsInRecords, check_whole, labels_at
 from calipers.stores.store import Store
 from calipers.stores.store_url import open_store
 from calipers.stores.stored_attempt import StoredAttempt, StoredCell
@@ -116,7 +117,7 @@ def _import(found: FoundRun, store: Store) -> ImportedRun:
     count = 0
     for record, stored in found.attempts():
         count += 1
-        digest.update(record_line(record))
+        digest.update(record_line(_without_labels(record)))
         if stored is None:
             in_records.of(record)
     info = msgspec.structs.replace(
@@ -149,29 +150,40 @@ def _import(found: FoundRun, store: Store) -> ImportedRun:
 def _store(found: FoundRun, info: RunInfo, store: Store, in_records: EvaluatorsInRecords) -> RunInfo:
     """Store all of a run, or nothing of it."""
     begun = store.begin_run(info)
+    labels: list[HumanLabel] = []
     try:
-        for batch in _batches(_packed(found, begun, in_records)):
+        for batch in _batches(_packed(found, begun, in_records, labels)):
             store.append(
                 begun.id, [attempt for attempt, _ in batch], [cell for _, cells in batch for cell in cells]
             )
         # A run that was going on elsewhere does not go on here.
         status = "interrupted" if info.status == "running" else info.status
-        return store.finish_run(begun.id, status=status, report=found.report, ended_at=info.ended_at)
+        finished = store.finish_run(begun.id, status=status, report=found.report, ended_at=info.ended_at)
+        store.add_labels(labels)
     except BaseException:
         with suppress(StoreError):  # the next import replaces what is left
             store.delete_run(begun.id)
         raise
+    return finished
 
 
 def _packed(
-    found: FoundRun, run: RunInfo, in_records: EvaluatorsInRecords
+    found: FoundRun, run: RunInfo, in_records: EvaluatorsInRecords, labels: list[HumanLabel]
 ) -> Iterator[tuple[StoredAttempt, list[StoredCell]]]:
+    """The attempts as they are stored; what people said of them is added to `labels`."""
     for position, (record, stored) in enumerate(found.attempts()):
         if stored is None:
             slots = EvaluatorSlots(run.evaluators, in_records.of(record))
-            yield pack(record, position, slots, repeat=_repeat(record))
+            packed = pack(record, position, slots, repeat=_repeat(record))
         else:
-            yield stored
+            packed = stored
+        labels += labels_at(record, run.id, packed[0].position)
+        yield packed
+
+
+def _without_labels(record: Record) -> Record:
+    """A record as its run left it: what people say later makes it no other run."""
+    return msgspec.structs.replace(record, human_labels=()) if record.human_labels else record
 
 
 def _batches(

@@ -86,8 +86,10 @@ def run_lines(store: Store, run: RunInfo) -> Iterator[bytes]:
     count = 0
     scored = scored_places(run.evaluators)
     names = store.names(run)
+    people = store.labels_by_position(run.id)
     for attempt, cells in store.judged(run.id):
         record = unpack(attempt, cells, run.evaluators, scored=scored, names=names)
+        record.human_labels = people.get(attempt.position, ())
         yield record_line(record, stored=_kept(attempt, cells, run.evaluators))
         count += 1
     counted = store.report(run.id, keep="none")

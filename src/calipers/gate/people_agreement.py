@@ -12,7 +12,7 @@ from itertools import combinations
 
 import msgspec
 
-from calipers.data.human_label import HumanLabel, Rating
+from calipers.data.human_label import HumanLabel, Rating, answer_kind
 from calipers.stats.agreement import Agreement, cohen_kappa, krippendorff_alpha
 
 
@@ -65,7 +65,7 @@ def people_agreement(question: str, labels: Iterable[HumanLabel]) -> PeopleAgree
     for one in sorted(attempts.values(), key=lambda some: (some[0].case, some[0].repeat)):
         if len(one) > 1:
             units.setdefault(one[0].case, one)
-    is_ordered = bool(said) and all(_is_number(label.value) for label in said)
+    is_ordered = bool(said) and all(answer_kind(label.value) == "number" for label in said)
     people = sorted({label.person for label in said})
     return PeopleAgreement(
         question=question,
@@ -105,11 +105,7 @@ def _pairs(
             yield TwoPeople(first, second, kappa)
 
 
-def _is_number(value: Rating) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
 def _answer(label: HumanLabel) -> object:
     """What a label counts as: `True` is not 1, and 4.0 is 4."""
     value = label.value
-    return float(value) if _is_number(value) else str(value).strip().lower()
+    return float(value) if answer_kind(value) == "number" else str(value).strip().lower()

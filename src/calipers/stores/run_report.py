@@ -10,6 +10,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
+from calipers.data.human_label import HumanLabel
 from calipers.data.record import ReportCase
 from calipers.data.result import EvaluatorSpec
 from calipers.data.result_names import Names
@@ -126,6 +127,11 @@ def bare_report(run: RunInfo) -> Report:
         started_at=run.started_at,
         incomplete=incomplete and incomplete.after(run.attempts, run.total),
     )
+
+
+def labels_at(record: Record, run: str, position: int) -> list[HumanLabel]:
+    """What people said of an attempt, as it is stored with the run that has it now."""
+    return [msgspec.structs.replace(label, run=run, position=position) for label in record.human_labels]
 
 
 def put_in(report: Report, record: Record) -> None:

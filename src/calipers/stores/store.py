@@ -33,6 +33,7 @@ from .run_report import (
     bare_report,
     check_whole,
     count,
+    labels_at,
     not_all_judged,
     put_in,
     unjudged_by,
@@ -350,13 +351,10 @@ class Store(ABC):
             names = Names(info.columns, shared=counted.shared_keys)
             report.totals, unjudged = counted.totals, counted.unjudged
             found = self.judged_at(info.id, counted.not_passed) if keep == "failed" else iter(())
-        people: dict[int, list[HumanLabel]] = {}
-        for label in self.labels(run=info.id) if keep != "none" else ():
-            people.setdefault(label.position, []).append(label)
+        people = self.labels_by_position(info.id) if keep != "none" else {}
         for attempt, cells in found:
             record = unpack(attempt, cells, info.evaluators, scored=scored, names=names)
-            if attempt.position in people:
-                record.human_labels = tuple(people[attempt.position])
+            record.human_labels = people.get(attempt.position, ())
             put_in(report, record)
         if names.changes:
             name_results(report.cases, names)
@@ -365,6 +363,13 @@ class Store(ABC):
         report.incomplete = report.incomplete or not_all_judged(report, unjudged)
         report.passports = standings(self, info.evaluators)
         return report
+
+    def labels_by_position(self, run: str) -> dict[int, tuple[HumanLabel, ...]]:
+        """What people said of the attempts of a run, by their positions."""
+        found: dict[int, list[HumanLabel]] = {}
+        for label in self.labels(run=run):
+            found.setdefault(label.position, []).append(label)
+        return {position: tuple(labels) for position, labels in found.items()}
 
     def names(self, info: RunInfo) -> Names:
         """The names of a run's results, for reading some attempts, or all as a stream."""
@@ -420,7 +425,11 @@ class Store(ABC):
                 run.id, [attempt for attempt, _ in packed], [cell for _, cells in packed for cell in cells]
             )
         status: Status = "finished" if report.incomplete is None else "interrupted"
-        return self.finish_run(run.id, status=status, report=report)
+        finished = self.finish_run(run.id, status=status, report=report)
+        self.add_labels(
+            [label for place, record in enumerate(records) for label in labels_at(record, run.id, place)]
+        )
+        return finished
 
     def _count(self, run: RunInfo) -> Counted:
         """The counts of a run, made now if there are none."""

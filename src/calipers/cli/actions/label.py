@@ -155,7 +155,8 @@ class _Labelling:
         if count is None and orders and not self._has_seed:
             self.seed = orders[-1]
         attempts = list(self.store.attempts(self.run.id, parts=False))
-        order = [each for each in random_order(attempts, self.seed) if each not in set(self.done)]
+        done = set(self.done)
+        order = [each for each in random_order(attempts, self.seed) if each not in done]
         if count is None:
             return [Drawn(position, None) for position in order]
         at = {(each.case_name, each.repeat): each.position for each in attempts}

@@ -5,6 +5,7 @@ from typing import Any
 import click
 
 from calipers.cli.app import Command
+from calipers.cli.completers import complete_stored_evaluator
 from calipers.cli.options import run_argument, store_option
 
 EXAMPLES = """
@@ -42,7 +43,10 @@ calipers label latest --agreement
     help="Only N attempts: with --judge those that tell most about the judge, else random ones.",
 )
 @click.option(
-    "--judge", metavar="NAME", help="The evaluator whose result the labels are to correct, for --next."
+    "--judge",
+    metavar="NAME",
+    shell_complete=complete_stored_evaluator,
+    help="The evaluator whose result the labels are to correct, for --next.",
 )
 @click.option(
     "--seed",
