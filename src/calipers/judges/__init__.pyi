@@ -1,3 +1,4 @@
+from calipers.judges.cascade import Cascade as Cascade
 from calipers.judges.decision_tree import DecisionTree as DecisionTree
 from calipers.judges.decision_tree import Question as Question
 from calipers.judges.exhibits import exhibits_of as exhibits_of

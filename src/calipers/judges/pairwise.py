@@ -202,7 +202,7 @@ class Pairwise(ModelJudge):
         assert share is not None
         assert bias is not None
         return TableResult(
-            title=name, note=note, columns=_COLUMNS, rows=[*_win_rows(share, points), *bias_rows(bias)]
+            title=name, note=note, columns=COLUMNS, rows=[*_win_rows(share, points), *bias_rows(bias)]
         )
 
     def _loaded(self) -> "Baseline":
@@ -280,7 +280,8 @@ def context_of(record: ReportCase) -> EvaluatorContext:
     )
 
 
-_COLUMNS: Final = ["", "value", "low", "high", "on"]
+COLUMNS: Final = ["", "value", "low", "high", "on"]
+"""Of a table of estimates."""
 
 
 def _win_rows(share: Estimate, points: Sequence[Sequence[float]]) -> list[list[Cell]]:

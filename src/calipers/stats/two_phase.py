@@ -40,8 +40,8 @@ class TwoPhase(msgspec.Struct, frozen=True):
     """What the expensive judge would say on average, by the difference estimator; cut off at the bounds."""
     interval: Interval | None
     """Where that mean may lie; `None` when the data cannot tell."""
-    hajek: float | None
-    """The same from the drawn ones alone, by their weights; `None` if none was drawn."""
+    hajek: float
+    """The same from the drawn ones alone, by their weights."""
     cheap: Estimate
     """The mean of the cheap judge: precise, and as biased as that judge."""
     n: int
@@ -61,7 +61,7 @@ def two_phase_mean(
     clusters: Sequence[Hashable] | None = None,
     confidence: float = 0.95,
 ) -> TwoPhase | None:
-    """What the expensive judge would say of all attempts on average; `None` without attempts, or if none was drawn.
+    """What the expensive judge would say of all attempts on average; `None` without attempts, or if chance drew none.
 
     Args:
         cheap: what the cheap judge says of every attempt.
@@ -75,7 +75,8 @@ def two_phase_mean(
     by_cheap = finite_values(cheap, name="cheap")
     _check(by_cheap, expensive, probabilities, clusters, bounds)
     drawn = [(y, p) for y, p in zip(expensive, probabilities, strict=True) if y is not None]
-    if not drawn:
+    chancy = [p for _, p in drawn if p < 1]
+    if not drawn or (not chancy and any(p < 1 for p in probabilities)):
         return None
     weights = fsum(1 / p for _, p in drawn)
     adjusted = [
@@ -84,7 +85,7 @@ def two_phase_mean(
     ]
     value = fsum(adjusted) / len(adjusted)
     groups: Sequence[Hashable] = range(len(adjusted)) if clusters is None else clusters
-    interval = _interval(adjusted, groups, value, [p for _, p in drawn], bounds, confidence)
+    interval = _interval(adjusted, groups, value, chancy, bounds, confidence)
     if bounds is not None:
         value = min(bounds[1], max(bounds[0], value))
     if interval is not None:
@@ -105,7 +106,7 @@ def two_phase_mean(
         cheap=by_cheap_alone,
         n=len(by_cheap),
         n_drawn=len(drawn),
-        n_certain=sum(p == 1 for _, p in drawn),
+        n_certain=len(drawn) - len(chancy),
     )
 
 
@@ -142,21 +143,23 @@ def _interval(
     adjusted: Sequence[float],
     groups: Sequence[Hashable],
     value: float,
-    drawn: Sequence[float],
+    chancy: Sequence[float],
     bounds: tuple[float, float] | None,
     confidence: float,
 ) -> Interval | None:
-    """Student's t interval; between bounds, with two cases more. `drawn` has the probabilities of the drawn ones."""
+    """Student's t interval; between bounds, with two cases more. `chancy` has the probabilities of those that chance drew."""
     variance = clustered_variance(adjusted, groups)
     if variance is None or (bounds is None and not variance):
         return None
-    n, chancy = len(adjusted), [1 / p for p in drawn if p < 1]
+    n = len(adjusted)
     if bounds is not None and chancy:
         # Two cases in the middle, of which half a disagreement goes in each direction, at the largest weight there is.
-        weight, width = max(chancy), bounds[1] - bounds[0]
+        weight, width = 1 / min(chancy), bounds[1] - bounds[0]
         size = n + 2 * weight
         value = (n * value + weight * (bounds[0] + bounds[1])) / size
         variance = (n * n * variance + (width * weight) ** 2) / size**2
-    degrees = min(cluster_degrees(Counter(groups).values()), max(1, len(drawn) - 1))
+    degrees = cluster_degrees(Counter(groups).values())
+    if chancy:
+        degrees = min(degrees, max(1, len(chancy) - 1))
     half = -student_t_quantile((1 - confidence) / 2, degrees) * sqrt(variance)
     return Interval(value - half, value + half, confidence, "two-phase")
