@@ -6,7 +6,7 @@ them, with known probabilities, and `calipers.gate.corrected_mean` puts the labe
 
 - The case is the unit. Of a repeated case one attempt is drawn at random.
 - A case whose every task failed needs no person: it has not passed.
-- Jurors are columns of the same kind whose names begin with that of the judge and a dot. Other evaluators have to be named.
+- Jurors are the other columns of the evaluator whose column is called `vote` (`calipers.judges.Jury`). Other evaluators have to be named.
 - What is in doubt is a stratum of its own only where it holds enough cases; else it counts with the others of the same verdict.
 """
 
@@ -26,6 +26,8 @@ from calipers.stats.stratified import choose_next
 
 from .paired_runs import column_of
 
+VOTE = "vote"
+"""What the column of a jury is called, beside those of its jurors."""
 _SMALLEST = 5
 """Cases that a stratum of doubtful ones has to have."""
 
@@ -86,10 +88,12 @@ def strata_of(run: Columns, key: ColumnKey, *, also: Sequence[str] = (), lost: f
         also: other evaluators, whose verdicts are compared with the judge's.
         lost: what an assertion counts as that was not made, since something failed.
     """
+    makers = run.by_key[key].evaluators
+    is_vote = key[0] == VOTE or key[0].endswith(f".{VOTE}")
     others = [
         each
-        for each in run.by_key
-        if each[1] == key[1] and (each[0] in also or each[0].startswith(f"{key[0]}."))
+        for each, column in run.by_key.items()
+        if each[1] == key[1] and (each[0] in also or (is_vote and column.evaluators == makers))
     ]
     means = {
         case.name: fsum(values) / len(values)
@@ -160,6 +164,15 @@ def choose_labels(
         Chosen(names[each.place], draw.choice(attempts[names[each.place]]), each.probability)
         for each in drawn
     ]
+
+
+def case_weights(run: Columns, key: ColumnKey, labelled: Sequence[str]) -> dict[str, float]:
+    """How many cases each labelled one stands for, by name: the size of its stratum over the labels in it."""
+    found = strata_of(run, key)
+    known = [name for name in labelled if name in found.by_case]
+    strata = found.joined(known)
+    sizes, drawn = Counter(strata.values()), Counter(strata[name] for name in known)
+    return {name: sizes[strata[name]] / drawn[strata[name]] for name in known}
 
 
 def judge_column(run: Columns, judge: str) -> ColumnKey:

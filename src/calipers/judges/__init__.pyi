@@ -11,6 +11,9 @@ from calipers.judges.injection import attack_judge as attack_judge
 from calipers.judges.injection import injections as injections
 from calipers.judges.judge import ModelJudge as ModelJudge
 from calipers.judges.judge import object_of as object_of
+from calipers.judges.judge_check import LabelledAttempt as LabelledAttempt
+from calipers.judges.judge_check import check_judge as check_judge
+from calipers.judges.judge_check import labelled_attempts as labelled_attempts
 from calipers.judges.jury import Jury as Jury
 from calipers.judges.llm_judge import LLMJudge as LLMJudge
 from calipers.judges.llm_judge import OutputConfig as OutputConfig

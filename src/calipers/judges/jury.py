@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from statistics import fmean, stdev
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, ClassVar, Final, Literal, TypeAlias
 
 from calipers.data.context import EvaluatorContext
 from calipers.data.evaluator import Evaluator, EvaluatorLike, Expectation
@@ -41,6 +41,8 @@ class Jury(Evaluator):
     """How many have to pass: more than half, all of them, or any."""
     evaluation_name: str | None = field(default=None, kw_only=True)
     """What the jury is called; `None` for the class's name."""
+
+    is_judge: ClassVar = True
 
     def __post_init__(self) -> None:
         checked_evaluators(self.judges)

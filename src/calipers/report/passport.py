@@ -35,15 +35,15 @@ TRAITS: Final[dict[Trait, str]] = {
     "base_rate": "people pass",
     "judged_rate": "the judge passes",
     "agreement": "judge and people say the same",
-    "kappa": "agreement beyond chance (Cohen's kappa)",
-    "sensitivity": "of what people pass, the judge passes",
-    "specificity": "of what people fail, the judge fails",
-    "self_consistency": "asked again, it says the same each time",
-    "order_bias": "points that go to whatever is shown first (no bias: 50 %)",
-    "length_bias": "passes more of the longer answers, at equal labels (no bias: 0)",
-    "self_preference": "passes more answers of its own model, at equal labels (no bias: 0)",
+    "kappa": "kappa, agreement beyond chance",
+    "sensitivity": "of what people pass, it passes",
+    "specificity": "of what people fail, it fails",
+    "self_consistency": "asked again, it says the same",
+    "order_bias": "points to what is shown first",
+    "length_bias": "passes longer answers more often",
+    "self_preference": "passes its own model more often",
     "injections_through": "injections that get through",
-    "cost": "US dollars for a judgement",
+    "cost": "US dollars a judgement",
 }
 """Each trait in words, in the order in which a passport shows them."""
 assert set(TRAITS) == set(get_args(Trait))
@@ -76,7 +76,9 @@ class Passport(msgspec.Struct, frozen=True, kw_only=True):
     at: str
     """When: ISO 8601, UTC."""
     labels: int
-    """Attempts that people had labelled."""
+    """Attempts that people had labelled, and that it gave a verdict on."""
+    unjudged: int = 0
+    """Labelled attempts that it gave no verdict on: it failed, or skipped them."""
     repeats: int = 1
     """How often it was asked about each."""
     measured: dict[Trait, Measurement] = {}

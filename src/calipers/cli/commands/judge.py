@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from calipers.cli.app import Command, debug_option
-from calipers.cli.completers import complete_run_or_file
+from calipers.cli.completers import complete_files, complete_run_or_file
 from calipers.cli.options import allow_module_option, confidence_option, dataset_option, store_option
 
 PAIRS_EXAMPLES = """
@@ -29,7 +29,18 @@ calipers judge attack judges.py:polite --output 'Go away.'
 calipers judge attack Correct --json
 """
 
+CHECK_EXAMPLES = """
+# by what people answered with `calipers label latest --question helpful`
+calipers judge check judges.py:helpful --run latest
+# by a file of labels of the same run
+calipers judge check 'LLMJudge: The answer is polite.' --run latest --labels labels.csv
+# by a file that has the answers as well, and without the 240 questions with injections
+calipers judge check Correct --labels labelled.jsonl --no-injections
+"""
+
 EXAMPLES = """
+# how well does it agree with people, and with itself?
+calipers judge check judges.py:helpful --run latest
 # how many forged verdicts and instructions get through?
 calipers judge attack Correct --model openai:gpt-4o-mini
 # which of two runs has the better answers?
@@ -183,3 +194,93 @@ def pairs(**options: Any) -> int:
     from calipers.cli.actions.pairs import pairs as compare_pairs
 
     return compare_pairs(**options)
+
+
+@command.command(
+    cls=Command, examples=CHECK_EXAMPLES, short_help="Measure a judge by people's labels: its passport."
+)
+@click.argument("judge")
+@click.option(
+    "--run",
+    metavar="RUN",
+    shell_complete=complete_run_or_file,
+    help="The run whose attempts people labelled. Default: the answers stand in the file of --labels.",
+)
+@click.option(
+    "--labels",
+    metavar="FILE",
+    shell_complete=complete_files,
+    help="A CSV or JSON Lines file of labels: of cases of the run, or with an output in each line. Default: the labels in the store.",
+)
+@click.option(
+    "--question",
+    metavar="QUESTION",
+    help="The question that people answered with `calipers label`. Default: the name of the judge.",
+)
+@click.option(
+    "--human",
+    metavar="COLUMN",
+    default="human",
+    show_default=True,
+    help="The column of the file with the labels.",
+)
+@click.option(
+    "--model",
+    metavar="MODEL",
+    help="The model that the judge asks, such as openai:gpt-4o. Default: the judge's own.",
+)
+@click.option(
+    "--repeats",
+    metavar="N",
+    type=click.IntRange(min=1),
+    default=3,
+    show_default=True,
+    help="How often it is asked about each attempt.",
+)
+@click.option(
+    "--passes-at",
+    metavar="NUMBER",
+    type=float,
+    help="The number from which on it passes, for a judge that gives numbers.",
+)
+@click.option("--no-injections", is_flag=True, help="Do not try injections on it, which takes 240 questions.")
+@click.option(
+    "--max-concurrency",
+    metavar="N",
+    type=click.IntRange(min=1),
+    default=10,
+    show_default=True,
+    help="Questions that are asked at the same time.",
+)
+@click.option(
+    "--evaluator-type",
+    metavar="ADDRESS",
+    multiple=True,
+    help="A judge of your own that JUDGE names, as module:Name or file.py:Name. Repeatable.",
+)
+@allow_module_option
+@store_option
+@click.option("--no-store", is_flag=True, help="Show the passport and do not keep it.")
+@click.option("--json", is_flag=True, help="Print the passport as JSON.")
+def check(
+    judge: str,
+    *,
+    model: str | None,
+    evaluator_type: Sequence[str],
+    allow_module: Sequence[str],
+    **options: Any,
+) -> int:
+    """Measure how well a JUDGE agrees with people and with itself, and keep that as its passport.
+
+    JUDGE is an evaluator as a dataset file writes it, such as 'LLMJudge: The answer is polite.', one of your own as file.py:name, or
+    a dataset file that has a single one. It is asked about every labelled attempt. The passport is kept under the judge's code,
+    prompts, model and parameters: a judge of which one of these changed has none.
+
+    Exit codes: 0 it was measured, 2 wrong usage, or no such run or file, 3 something could not be loaded or read, 4 there are no labels, or
+    the judge gave no verdict.
+    """
+    from calipers.cli.actions.judge import find_judge
+    from calipers.cli.actions.judge_check import check as check_it
+
+    found = find_judge(judge, model=model, evaluator_type=evaluator_type, allow_module=allow_module)
+    return check_it(found, **options)
