@@ -110,6 +110,7 @@ ONE_MEANING = {
     "judge": "an evaluator that asks a model, and how far to believe one",
     "markdown": "a view as Markdown",
     "openai": "OpenAI's models, and those that speak like them",
+    "passport": "what was measured of a judge, and its text",
     "people_agreement": "how well people agree with each other, and how that is shown",
     "plan": "how many cases it takes, and how that is shown",
     "redaction": "secrets that are taken out",
