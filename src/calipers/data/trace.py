@@ -458,6 +458,11 @@ class Trace:
         return sum(known) if known else None
 
     @property
+    def unpriced_calls(self) -> int:
+        """How many of its requests to models have no known cost, except those that failed, which providers do not charge for."""
+        return sum(call.cost is None and "error" not in call.metadata for call in self.llm_calls)
+
+    @property
     def latency_measured(self) -> bool:
         """Whether the total time is known. A total of 0 beside calls that took longer says that it is not."""
         if self.total_latency_ms > 0:

@@ -12,6 +12,8 @@ from calipers.report.analysis import ScalarResult as ScalarResult
 from calipers.report.analysis import TableResult as TableResult
 from calipers.report.analysis import TreeNode as TreeNode
 from calipers.report.analysis import TreePlot as TreePlot
+from calipers.report.cost import Cost as Cost
+from calipers.report.cost import Costs as Costs
 from calipers.report.passport import Measurement as Measurement
 from calipers.report.passport import Passport as Passport
 from calipers.report.passport import Standing as Standing

@@ -4,7 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calipers.agents import LatencyBudgetEvaluator, LLMCall, TokenBudgetEvaluator, ToolCall, Trace
+from calipers.agents import (
+    CostBudgetEvaluator,
+    LatencyBudgetEvaluator,
+    LLMCall,
+    TokenBudgetEvaluator,
+    ToolCall,
+    Trace,
+)
 from calipers.errors import InvalidOptionError
 
 # ---------------------------------------------------------------------- time
@@ -143,3 +150,34 @@ def test_a_limit_of_tokens_is_a_whole_number(option, limit):
 def test_without_a_limit_everything_would_pass_so_there_must_be_one():
     with pytest.raises(InvalidOptionError, match="needs a limit above 0"):
         TokenBudgetEvaluator(max_total_tokens=0)
+
+
+# ---------------------------------------------------------------------- money
+
+
+def calls(*costs, **more):
+    return [LLMCall(model="m", cost=cost, **more) for cost in costs]
+
+
+def test_a_budget_of_money_is_kept_if_all_that_was_paid_is_known_and_little(judge):
+    budget = CostBudgetEvaluator(max_cost=0.1)
+    table = [
+        (calls(0.02, 0.03), "pass", 0.75, "cost $0.05, 50% of the $0.10 allowed"),
+        (calls(0.1), "pass", 0.5, "cost $0.10, 100% of the $0.10 allowed"),
+        (calls(0.15), "fail", 0.25, "cost $0.15, 150% of the $0.10 allowed"),
+        (calls(0.5, None), "fail", 0.0, "cost at least $0.50, 500% of the $0.10 allowed"),
+        (calls(0.05, None, None), "skip", 0.0, "it cost at least $0.05: 2 calls without a known price"),
+        (calls(None), "skip", 0.0, "no cost is known"),
+        ([], "skip", 0.0, "no cost is known"),
+        ([*calls(0.05), *calls(None, metadata={"error": "429"})], "pass", 0.75, None),
+    ]
+    for made, verdict, score, reason in table:
+        result = judge(budget, llm_calls=made)
+        assert (result.verdict, result.score) == (verdict, pytest.approx(score)), made
+        assert reason in (None, result.reason)
+
+
+def test_a_limit_of_money_is_an_amount():
+    for limit in (0, -1, math.nan, math.inf, "1", None, True):
+        with pytest.raises(InvalidOptionError, match="max_cost of CostBudgetEvaluator"):
+            CostBudgetEvaluator(limit)

@@ -14,10 +14,12 @@ from calipers import Case, Dataset
 from calipers.agents import (
     BaseEvaluator,
     CompositeEvaluator,
+    CostBudgetEvaluator,
     EmbeddingSimilarityEvaluator,
     EvalVerdict,
     JsonSchemaEvaluator,
     LatencyBudgetEvaluator,
+    LLMCall,
     MinWordCountEvaluator,
     NonEmptyOutputEvaluator,
     RegexPatternMatcher,
@@ -70,6 +72,7 @@ TRACES = st.builds(
     total_latency_ms=st.floats(0, 2000),
     total_input_tokens=TOKENS,
     total_output_tokens=TOKENS,
+    llm_calls=st.lists(st.builds(LLMCall, model=LETTERS, cost=st.none() | st.floats(0, 2)), max_size=2),
     tool_calls=st.lists(
         st.builds(ToolCall, LETTERS, st.dictionaries(LETTERS, st.integers(0, 2), max_size=2)), max_size=4
     ),
@@ -81,6 +84,7 @@ SIMPLE = {
     JsonSchemaEvaluator: st.builds(JsonSchemaEvaluator, SCHEMAS),
     LatencyBudgetEvaluator: st.builds(LatencyBudgetEvaluator, st.floats(1, 2000), SHARES),
     TokenBudgetEvaluator: st.builds(TokenBudgetEvaluator, st.integers(1, 4000), TOKENS, TOKENS),
+    CostBudgetEvaluator: st.builds(CostBudgetEvaluator, st.floats(0.01, 2)),
     RegexPatternMatcher: st.builds(RegexPatternMatcher, st.lists(PATTERNS, max_size=4)),
     RuleBasedEvaluator: st.builds(RuleBasedEvaluator, st.lists(RULES, max_size=4), partial_threshold=SHARES),
     EmbeddingSimilarityEvaluator: st.builds(EmbeddingSimilarityEvaluator, SHARES, st.just(counts)),
@@ -171,6 +175,7 @@ TRACE = Trace(
     total_latency_ms=100,
     total_input_tokens=30,
     total_output_tokens=20,
+    llm_calls=[LLMCall(model="m", cost=0.001)],
     tool_calls=[ToolCall("search", {"query": "weather"}), ToolCall("summarize")],
 )
 
@@ -183,6 +188,7 @@ def ready():
         JsonSchemaEvaluator({"type": "object", "required": ["city"]}),
         LatencyBudgetEvaluator(budget_ms=1000),
         TokenBudgetEvaluator(max_total_tokens=500),
+        CostBudgetEvaluator(max_cost=0.01),
         RegexPatternMatcher([{"pattern": "Rome"}]),
         RuleBasedEvaluator([RuleSpec("not_contains", {"values": ["error"]}, 2.0, "no errors")]),
         EmbeddingSimilarityEvaluator(0.1),

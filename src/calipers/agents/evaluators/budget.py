@@ -1,10 +1,11 @@
-"""Evaluators of what an agent used: time and tokens.
+"""Evaluators of what an agent used: time, tokens and money.
 
 Within the budget, the score falls in a straight line from 1 (nothing used) to 0.5 (all of it used). So a pass that used
 much does not look like a failure when scores are averaged. Beyond the budget, a late answer scores 0; the score for
-tokens goes on falling, to 0 at twice the budget.
+tokens and money goes on falling, to 0 at twice the budget.
 
-A trace without a measured time, or without token counts, is skipped.
+A trace without a measured time, without token counts, or without a known cost is skipped. So is one whose known cost is within
+the budget while some of its calls have no known price: it may have cost more.
 """
 
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from calipers.data.argument_checks import check_number, check_share, check_whole
 from calipers.data.result import EvalResult
 from calipers.data.trace import Trace
 from calipers.errors import InvalidOptionError
+from calipers.stats.number_text import dollars, plural
 
 _ALL_USED = 0.5
 """The score of a budget that is used up exactly."""
@@ -99,6 +101,36 @@ class TokenBudgetEvaluator(BaseEvaluator):
             output_tokens=made,
             utilization=round(share, 4),
             violations=violations,
+        )
+
+
+@dataclass
+class CostBudgetEvaluator(BaseEvaluator):
+    """PASS if the models that the agent asked cost no more than allowed, else FAIL."""
+
+    max_cost: float
+    """US dollars, for one attempt."""
+    name: str = "cost-budget"
+
+    def __post_init__(self) -> None:
+        check_number("max_cost of CostBudgetEvaluator", self.max_cost, above=0, of="dollars")
+
+    async def _evaluate(self, test_case: TestCase, trace: Trace) -> EvalResult:  # noqa: ARG002
+        cost, unpriced = trace.total_cost, trace.unpriced_calls
+        if cost is None:
+            return skip(self.name, "no cost is known")
+        used = cost / self.max_cost
+        lacking = f"{plural(unpriced, 'call')} without a known price" if unpriced else ""
+        if used <= 1 and lacking:
+            return skip(self.name, f"it cost at least {dollars(cost)}: {lacking}")
+        least = "at least " if lacking else ""
+        return Scale(_ALL_USED).result(
+            self.name,
+            max(0.0, _left(used)),
+            f"cost {least}{dollars(cost)}, {used:.0%} of the {dollars(self.max_cost)} allowed",
+            cost=cost,
+            unpriced_calls=unpriced,
+            utilization=round(used, 4),
         )
 
 
