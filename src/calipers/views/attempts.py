@@ -11,7 +11,7 @@ from calipers.data.record import Failure, ReportCase, ReportCaseFailure
 from calipers.data.result import EvaluationResult, EvaluatorFailure
 from calipers.data.trace import Trace, Turn, TurnType
 from calipers.report.report import Report
-from calipers.stats.number_text import number, plural, seconds
+from calipers.stats.number_text import dollars, number, plural, seconds
 
 from .outcome import ExpectedCalls, Record, alike, calls_line, name_of, outcome_of, reason_lines, why
 from .page import Page
@@ -386,8 +386,10 @@ def _turn(turn: Turn) -> Iterator[str]:
         asked = turn.llm_call
         tokens = f"{asked.input_tokens} tokens in, {asked.output_tokens} out"
         facts = ["model", str(asked.model), *([tokens] if asked.input_tokens or asked.output_tokens else [])]
+        facts += [] if asked.cost is None else [dollars(asked.cost)]
         facts += _times(asked.latency_ms)
         told = {"asked": asked.input_text or None, "answered": asked.output_text or None}
+        told |= {"wanted": asked.metadata.get("tool_calls"), "error": asked.metadata.get("error")}
     else:
         facts = ["user" if turn.turn_type is TurnType.USER_MESSAGE else "agent"]
     yield visible(" ".join(facts[:2])) + "".join(f", {fact}" for fact in facts[2:])

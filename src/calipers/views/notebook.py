@@ -13,7 +13,7 @@ from calipers.comparison.comparison import Comparison
 from calipers.data.trace import Trace, Turn
 from calipers.gate.verdict import Verdict
 from calipers.report.report import Report
-from calipers.stats.number_text import plural, seconds
+from calipers.stats.number_text import dollars, plural, seconds
 
 from .comparison.html import comparisons_html
 from .comparison.statement import lead
@@ -80,6 +80,8 @@ def trace_cell(trace: Trace) -> str:
         facts.append(plural(len(trace.tool_calls), "tool call"))
     if trace.tokens_measured:
         facts.append(f"{trace.total_input_tokens:,} tokens in, {trace.total_output_tokens:,} out")
+    if trace.total_cost is not None:
+        facts.append(("at least " if trace.unpriced_calls else "") + dollars(trace.total_cost))
     if trace.latency_measured:
         facts.append(seconds(trace.total_latency_ms / 1000))
     name = fit(trace.agent_name or trace.model or "Trace", _NAME)

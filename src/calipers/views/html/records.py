@@ -19,13 +19,14 @@ from typing import Any
 
 import msgspec
 
+from calipers.data.argument_checks import is_number
 from calipers.data.jsonable import plain
 from calipers.data.record import Failure, ReportCase, ReportCaseFailure
 from calipers.data.result import EvaluationResult, EvaluatorFailure, Kind, SkippedEvaluation, kind_of
 from calipers.data.trace import LLMCall, ToolCall, Trace, Turn
 from calipers.report.report import Report
 from calipers.report.summary import Summary
-from calipers.stats.number_text import number
+from calipers.stats.number_text import dollars, number
 from calipers.views.outcome import Record, outcome_of
 from calipers.views.transcript import Transcript, TranscriptTurn, transcript_of
 
@@ -277,6 +278,8 @@ def embedded_trace(trace: Trace, *, limit: int | None) -> dict[str, Any]:
             found[key] = shown_text(str(plain(value)), most)
     if trace.tokens_measured:
         found["tokens"] = [trace.total_input_tokens, trace.total_output_tokens]
+    if trace.total_cost is not None:
+        found["cost"] = ("at least " if trace.unpriced_calls else "") + dollars(trace.total_cost)
     if trace.latency_measured:
         found["seconds"] = trace.total_latency_ms / 1000
     if trace.metadata:
@@ -313,6 +316,11 @@ def _llm_call(call: LLMCall, limit: int | None) -> dict[str, Any]:
     found: dict[str, Any] = {"name": shown_text(str(plain(call.model)), limit), **_seconds(call)}
     if call.input_tokens or call.output_tokens:
         found["tokens"] = [plain(call.input_tokens), plain(call.output_tokens)]
+    if is_number(call.cost):
+        found["cost"] = dollars(call.cost)
+    for key, name in (("wanted", "tool_calls"), ("error", "error")):
+        if (told := call.metadata.get(name)) is not None:
+            found[key] = shown_text(str(plain(told)), limit) if key == "error" else shown_value(told, limit)
     if call.input_text:
         found["asked"] = shown_value(call.input_text, limit)
     if call.output_text:

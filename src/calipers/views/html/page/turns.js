@@ -13,8 +13,9 @@ function told(title, value) {
   return make("details", null, make("summary", null, `${title}, ${size}`), block(shown(text)), cutNote(value));
 }
 
-function turnFacts({ tokens, seconds: time }) {
+function turnFacts({ tokens, cost, seconds: time }) {
   const facts = tokens ? [`${number(tokens[0])} tokens in, ${number(tokens[1])} out`] : [];
+  if (cost) facts.push(cost);
   if (time !== undefined) facts.push(seconds(time));
   return facts.join(" · ");
 }
@@ -30,6 +31,7 @@ function turnOf(turn) {
     told("with", turn.arguments),
     told("asked", turn.asked),
     told(turn.kind === "tool_call" ? "gave" : "answered", turn.output),
+    told("wanted", turn.wanted),
     turn.error && make("p", { class: "reason bad", dir: "auto" }, shown(turn.error)));
 }
 
