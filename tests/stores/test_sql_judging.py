@@ -56,7 +56,7 @@ def keyed(some):
     return [last[key] for key in sorted(last)]
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(batches=st.lists(st.lists(labels, max_size=5), max_size=4))
 def test_what_is_added_comes_back_and_the_last_answer_counts(batches):
     from msgspec.structs import replace
