@@ -433,6 +433,21 @@ def test_labels_correct_a_judge_by_the_name_of_their_question(calipers, kept, ru
     assert done.exit_code == 1
 
 
+def test_answers_that_no_judge_gives_do_not_keep_a_report_from_being_shown(calipers, kept, run, press):
+    run(6)
+    press(*"123123", question="kind", choices="good,bad,unsure")
+    shown = calipers("show", "latest", "--include-cases", "none")
+    assert shown.exit_code == 0, shown.stderr
+    assert "not corrected: the label 'unsure' is neither yes nor no" in " ".join(shown.stdout.split())
+
+
+def test_a_run_without_attempts_has_nothing_to_label(calipers, run):
+    run(0)
+    done = calipers("label", "latest", "--question", "q")
+    assert done.exit_code == 4
+    assert "has no attempts to label" in done.stderr
+
+
 # ---------------------------------------------------------------------- a real terminal
 
 

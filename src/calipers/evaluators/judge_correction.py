@@ -6,8 +6,9 @@
 from dataclasses import dataclass
 from os import PathLike, fspath
 
-from calipers.comparison.case_pairs import cases_of
+from calipers.comparison.case_pairs import Record, cases_of
 from calipers.comparison.columns import Columns
+from calipers.errors import InvalidOptionError
 from calipers.gate.corrected_mean import NotValid, agreement_of, corrected
 from calipers.gate.human_labels import read_labels
 from calipers.gate.label_choice import judge_column
@@ -90,17 +91,29 @@ class JudgeCorrectionEvaluator(ReportEvaluator):
 def corrections(report: Report) -> list[JudgeCorrection]:
     """The corrections of all judges whose column is called like a question that people answered about the report's attempts.
 
-    Judges that the report has a correction of already are left out.
-
-    Raises:
-        InvalidOptionError: a label is not what the judge gives.
+    Judges that the report has a correction of already are left out. Labels that are not what a judge gives, such as words for a judge of
+    yes and no, correct nothing, and the note says so: no one asked for the correction, and the report is shown without it.
     """
-    records = [*report.cases, *report.failures]
+    records: list[Record] = [*report.cases, *report.failures]
     asked = {label.question for record in records for label in record.human_labels}
     done = {each.judge for each in report.analyses if isinstance(each, JudgeCorrection)}
     context = ReportEvaluatorContext(name=report.name, report=report)
-    return [
-        JudgeCorrectionEvaluator(name, question=name).evaluate(context)
-        for name, summary in (report.summaries().items() if asked - done else ())
-        if name in asked - done and summary.estimate is not None
-    ]
+    found: list[JudgeCorrection] = []
+    for name, summary in report.summaries().items() if asked - done else ():
+        if name not in asked - done or summary.estimate is None:
+            continue
+        try:
+            found.append(JudgeCorrectionEvaluator(name, question=name).evaluate(context))
+        except InvalidOptionError as error:
+            found.append(
+                JudgeCorrection(
+                    title=f"{name}, corrected by people",
+                    note=f"not corrected: {error}",
+                    judge=name,
+                    judged=summary.estimate,
+                    value=None,
+                    labels=0,
+                    is_rate=summary.kind == "assertion",
+                )
+            )
+    return found

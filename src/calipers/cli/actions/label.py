@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from calipers.cli.exits import PASSED, USAGE
+from calipers.cli.exits import NOTHING, PASSED, USAGE
 from calipers.cli.label_session import (
     Answers,
     Drawn,
@@ -190,8 +190,10 @@ def _as_number(value: Rating) -> float:
 
 
 def _ask(session: LabelSession, keys: Keys | None) -> int:
+    if not session.run.attempts:
+        raise CommandError(f"the run {session.run.id} has no attempts to label", NOTHING)
     if not session.queue:
-        note(f"Nothing is left to label: {told(session)}")
+        note(f"Nothing is left to label for {session.person} and {session.question!r}")
         return PASSED
     if keys is None and not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise CommandError(

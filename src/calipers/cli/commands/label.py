@@ -79,7 +79,7 @@ def command(**options: Any) -> int:
 
     You see what was asked and what came of it, and neither what judges or other people said, nor how your answers turned out so far. Attempts come in random order. Each answer is kept at once: stop whenever you like, and go on with the same line. Labels never count as passed.
 
-    Exit codes: 0 labelled, written or shown, 2 wrong usage, or no such run, 3 it could not be read or written, 130 interrupted; what was answered is kept.
+    Exit codes: 0 labelled, written or shown, 2 wrong usage, or no such run, 3 it could not be read or written, 4 no attempts, 130 interrupted; what was answered is kept.
     """
     from calipers.cli.actions.label import label
 
