@@ -3,6 +3,7 @@
 import asyncio
 import subprocess
 import sys
+from dataclasses import dataclass, field
 from functools import partial
 
 import pytest
@@ -10,7 +11,7 @@ import trio
 
 from calipers import Case, Dataset, Report, Trace
 from calipers.errors import InvalidOptionError
-from calipers.evaluators import HasMatchingSpan
+from calipers.evaluators import Evaluator, HasMatchingSpan
 from calipers.process.loop import run_sync
 from calipers.stores.rescoring import score_again_async
 
@@ -280,3 +281,37 @@ def test_awaiting_on_another_event_loop_than_asyncios_is_refused_in_words(tmp_pa
         return dataset().evaluate_sync(echo, progress=False)
 
     assert len(trio.run(blocking).cases) == 3
+
+
+# ---------------------------------------------------------------------- before the first attempt
+
+
+@dataclass
+class Prepared(Evaluator):
+    seen: list = field(default_factory=list)
+    wrong: bool = False
+
+    async def before_run(self):
+        self.seen.append("before")
+        if self.wrong:
+            raise InvalidOptionError("no model")
+
+    def evaluate(self, ctx):
+        self.seen.append(ctx.output)
+        return True
+
+
+def test_each_evaluator_sees_to_what_it_needs_once_before_the_first_attempt():
+    shared, own = Prepared(), Prepared()
+    cases = [Case(inputs=1, evaluators=[own]), Case(inputs=2, evaluators=[own])]
+    Dataset(cases=cases, evaluators=[shared]).evaluate_sync(abs, progress=False)
+    assert shared.seen[0] == own.seen[0] == "before"
+    assert sorted(shared.seen[1:]) == sorted(own.seen[1:]) == [1, 2]
+
+
+def test_what_an_evaluator_raises_before_a_run_ends_it_before_the_task_is_called():
+    called = []
+    dataset = Dataset(cases=[Case(inputs=1)], evaluators=[Prepared(wrong=True)])
+    with pytest.raises(InvalidOptionError, match="no model"):
+        dataset.evaluate_sync(called.append, progress=False)
+    assert called == []
