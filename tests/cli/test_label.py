@@ -227,7 +227,7 @@ def test_a_line_stays_indented_where_it_wraps():
     assert wrapped("漢字漢字", 4) == ["漢字", "漢字"]
 
 
-def test_a_task_that_failed_and_a_changed_output_are_labelled_too(kept, run, press, capsys):
+def test_a_task_that_failed_and_a_changed_output_are_labelled_too(calipers, kept, run, press, capsys):
     which = run(inputs=[1, "boom"])
     press(*"nn")
     assert "Task failed\n    ValueError: no answer" in capsys.readouterr().out
@@ -239,6 +239,10 @@ def test_a_task_that_failed_and_a_changed_output_are_labelled_too(kept, run, pre
     ).evaluate_sync(lambda _: "other", name="other", store=kept, progress=False)
     changed = next(kept.attempts(again.reuse.run))
     kept.append(which, [changed])
+    done = calipers("label", which, "--agreement")
+    assert "1 label left out: of outputs that the run no longer has" in done.stderr
+    rows = csv.DictReader(calipers("label", which, "--export", "-").stdout.splitlines())
+    assert [row["output"] for row in rows] == ["", ""], "neither the failed nor the changed one"
     press(*"y", run=which)
     assert (0, True) in said(kept, run=which), "of another output, it is asked again"
 

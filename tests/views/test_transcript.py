@@ -2,15 +2,18 @@
 
 import json
 
+import msgspec
 import pytest
 
 from calipers import Case, Dataset
 from calipers.agents import tool
 from calipers.comparison.case_pairs import cases_of
+from calipers.data.record import ReportCase
 from calipers.data.result import EvaluationResult, EvaluatorSpec
+from calipers.data.trace import ToolCall, Trace, Turn, TurnType
 from calipers.report.report import Report
 from calipers.rollouts import Environment, Graph, LeakModerator, Node, RolloutTask, SimulatedUser
-from calipers.views.attempts import attempt_in_full
+from calipers.views.attempts import attempt_in_full, attempt_unjudged
 from calipers.views.comparison.side_by_side import Sided, case_rows
 from calipers.views.github import report_annotations
 from calipers.views.html.records import embedded_records
@@ -154,3 +157,32 @@ def test_of_a_long_conversation_markdown_shows_the_end():
     assert "earlier lines)" in text
     assert "user: question 39" in text
     assert "user: question 9" not in text
+
+
+def test_who_is_to_judge_a_conversation_sees_nothing_of_how_it_was_judged():
+    turn = {"turn": 1, "attack": "ASKED", "response": "ANSWERED", "success": True, "response_score": 0.91}
+    rollout = {"calipers_rollout": 1, "turns": [turn], "metadata": {"judge": "m"}, "stopped": "SUCCESS"}
+    judged = EvaluationResult(
+        name="Safe", value=False, reason="REASON", evaluator="Safe", source=EvaluatorSpec("Safe")
+    )
+    case = ReportCase(
+        name="a",
+        inputs="INPUTS",
+        metadata={"difficulty": "HARD"},
+        expected_output="EXPECTED",
+        output=rollout,
+        metrics={"tokens": 77},
+        attributes={"k": "ATTRIBUTE"},
+        results=(judged,),
+        task_duration=1.0,
+        total_duration=1.0,
+    )
+    text = "\n".join(attempt_unjudged(case))
+    assert all(word in text for word in ("INPUTS", "ASKED", "ANSWERED", "EXPECTED"))
+    hidden = ("Safe", "REASON", "gave way", "0.91", "SUCCESS", "HARD", "77", "ATTRIBUTE")
+    assert not [word for word in hidden if word in text]
+    assert "EXPECTED" not in "\n".join(attempt_unjudged(case, expected=False))
+    trace = Trace(turns=[Turn(turn_type=TurnType.TOOL_CALL, tool_call=ToolCall("look", {"at": "it"}))])
+    text = "\n".join(attempt_unjudged(msgspec.structs.replace(case, output="plain", trace=trace)))
+    assert "tool look" in text
+    assert "plain" in text

@@ -114,15 +114,24 @@ def read_attempts(
         yield attempt, unpack(attempt, cells, run.evaluators, names=names)
 
 
+def current_labels(store: Store, run: RunInfo, labels: Sequence[HumanLabel]) -> list[HumanLabel]:
+    """Those of the labels that are about the outputs that the run has now."""
+    positions = sorted({label.position for label in labels})
+    now = {attempt.position: output_of(record) for attempt, record in read_attempts(store, run, positions)}
+    return [label for label in labels if label.about in {"", now.get(label.position)}]
+
+
 def _line(attempt: StoredAttempt, record: Record, told: Mapping[str, Any]) -> dict[str, Any]:
+    about = output_of(record)
+    is_about_it = told.get("about") in {*_BLANK, about}  # else the person saw another output
     return {
         **dict.fromkeys(_TITLES),
         **{name: told[name] for name in _TITLES if name in told},
         "case": attempt.case_name,
         "attempt": attempt.repeat,
         "inputs": record.inputs,
-        "output": record.output if isinstance(record, ReportCase) else None,
-        "about": told.get("about") or output_of(record),
+        "output": record.output if isinstance(record, ReportCase) and is_about_it else None,
+        "about": about if is_about_it else told["about"],
     }
 
 

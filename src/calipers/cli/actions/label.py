@@ -28,8 +28,7 @@ from calipers.cli.stored_runs import find_run, open_kept
 from calipers.cli.terminal_keys import TerminalKeys
 from calipers.data.human_label import HumanLabel, Rating, check_name
 from calipers.errors import InvalidOptionError
-from calipers.exchange.label_file import SheetLine, export_labels, import_labels, is_csv_path, read_attempts
-from calipers.gate.human_labels import output_of
+from calipers.exchange.label_file import SheetLine, current_labels, export_labels, import_labels, is_csv_path
 from calipers.gate.human_labels import yes_or_no as as_yes_or_no
 from calipers.gate.label_choice import choose_labels
 from calipers.gate.people_agreement import people_agreement
@@ -140,11 +139,7 @@ class _Labelling:
         self.store, self.run, self.question, self.person = store, run, question, person
         self.labels = store.labels(run=run.id, question=question)
         own = sorted((each for each in self.labels if each.person == person), key=lambda each: each.at)
-        outputs = {
-            attempt.position: output_of(record)
-            for attempt, record in read_attempts(store, run, sorted(each.position for each in own))
-        }
-        self.done = [each.position for each in own if each.about in {"", outputs.get(each.position)}]
+        self.done = [each.position for each in current_labels(store, run, own)]
         """Positions that the person has labelled, the newest last; not those whose output has changed since."""
         self.seed = secrets.randbits(_SEED_BITS) if seed is None else seed
         self._has_seed = seed is not None
@@ -217,10 +212,14 @@ def _tell_agreement(store: Store, run: RunInfo, question: str | None) -> int:
         raise CommandError(f"no one was asked {question!r} about the run {run.id}; {there}", USAGE)
     if not asked:
         note(f"The run {run.id} has no labels of people yet")
+    current = current_labels(store, run, labels)
+    if len(current) < len(labels):
+        gone = plural(len(labels) - len(current), "label")
+        note(f"{gone} left out: of outputs that the run no longer has")
     for index, each in enumerate([question] if question is not None else asked):
         if index:
             click.echo()
-        for line in agreement_lines(people_agreement(each, labels)):
+        for line in agreement_lines(people_agreement(each, current)):
             click.echo(line)
     return PASSED
 
