@@ -6,6 +6,7 @@
 | `.json`, `.jsonl` of `calipers run --out` | a report |
 | `.json` of pydantic_evals | an `EvaluationReport`, as `EvaluationReportAdapter.dump_json` writes it |
 | `.eval`, `.json` of Inspect AI | a log |
+| spans, log records, message histories | recordings of agents, see `calipers.spans.read_traces`; a folder of them is one run |
 
 The content of a file tells which of them it is. A run is stored whole or not at all. Its id is made of its start and its
 content, so a file that is imported twice is stored once, whatever its name. A run without a start is listed after all others.
@@ -13,7 +14,7 @@ content, so a file that is imported twice is stored once, whatever its name. A r
 
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,8 +23,9 @@ from typing import Any, NamedTuple
 import msgspec
 
 from calipers.data.human_label import HumanLabel
-from calipers.errors import ReportFormatError, StoreError
+from calipers.errors import CalipersError, ReportFormatError, StoreError
 from calipers.report.report import Incomplete, Report
+from calipers.spans.recordings import read_files
 from calipers.stores.evaluator_slots import EvaluatorSlots, scored_places
 from calipers.stores.packing import Record, pack, unpack
 from calipers.stores.run_info import RunInfo
@@ -36,6 +38,7 @@ from calipers.views.jsonl import is_jsonl, record_line
 from .found_run import FoundRun, read_document
 from .inspect_log import is_inspect_log, read_archive, read_log
 from .pydantic_evals import is_pydantic_evals, read_pydantic_evals
+from .recorded_traces import read_traces_run
 from .run_jsonl import read_lines
 
 _MOST_ATTEMPTS = 1000
@@ -75,6 +78,55 @@ def import_run(path: str | os.PathLike[str], store: Store | str | os.PathLike[st
     return _import(found, store)
 
 
+def import_traces(
+    paths: Sequence[str | os.PathLike[str]], store: Store | str | os.PathLike[str]
+) -> ImportedRun:
+    """Store the conversations that some files and folders hold as one run.
+
+    Args:
+        paths: of files and folders with spans, log records or message histories; together they are one recording.
+        store: a store, or the URL or path of one, which is made if needed.
+
+    Raises:
+        ReportFormatError: they hold no conversation.
+        StoreError: the run cannot be stored.
+        OSError: a file cannot be read.
+    """
+    found = read_traces_run(paths)
+    if not isinstance(store, Store):
+        with open_store(store) as opened:
+            return _import(found, opened)
+    return _import(found, store)
+
+
+def import_files(
+    paths: Sequence[str | os.PathLike[str]], store: Store
+) -> Iterator[tuple[str, ImportedRun | CalipersError | OSError]]:
+    """Store the runs that are in some files, and say of each what came of it. All recordings among them are one run."""
+    recordings: list[str | os.PathLike[str]] = []
+    for path in paths:
+        try:
+            found = _known_run(Path(path))
+            if found is not None:
+                yield str(path), _import(found, store)
+            elif _holds_recording(path):
+                recordings.append(path)
+            else:
+                yield str(path), _unknown(Path(path))
+        except (CalipersError, OSError) as error:
+            yield str(path), error
+    if recordings:
+        named = ", ".join(map(str, recordings))
+        try:
+            yield named, import_traces(recordings, store)
+        except (CalipersError, OSError) as error:
+            yield named, error
+
+
+def _holds_recording(path: str | os.PathLike[str]) -> bool:
+    return next(read_files([path], lambda _: None), None) is not None
+
+
 def open_found(path: str | os.PathLike[str]) -> FoundRun:
     """The run in a file of any kind.
 
@@ -82,15 +134,38 @@ def open_found(path: str | os.PathLike[str]) -> FoundRun:
         ReportFormatError: the file is of no known kind.
     """
     place = Path(path)
+    found = _known_run(place)
+    if found is not None:
+        return found
+    if not _holds_recording(place):
+        raise _unknown(place)
+    return read_traces_run([place])
+
+
+def _known_run(place: Path) -> FoundRun | None:
+    """The run of a program for evaluations in a file; `None` if it is none, and may be a recording.
+
+    Raises:
+        ReportFormatError: the file is damaged.
+    """
+    if place.is_dir():
+        return None
     with place.open("rb") as file:
         begin = file.readline(1 << 24)
+        more = file.read(1)
     if begin.startswith(b"PK\x03\x04"):
         return read_archive(place)
     if is_jsonl(begin):
         return read_lines(place)
-    if not begin.removeprefix(b"\xef\xbb\xbf").lstrip().startswith((b"{", b"[")) and begin.strip():
-        raise _unknown(place, begin)
-    data = read_document(place.read_bytes(), repr(str(place)))
+    is_json = begin.removeprefix(b"\xef\xbb\xbf").lstrip().startswith((b"{", b"["))
+    if not is_json or b'"resourceSpans"' in begin[:200] or b'"resourceLogs"' in begin[:200]:
+        return None
+    try:
+        data = read_document(place.read_bytes(), repr(str(place)))
+    except ReportFormatError:
+        if more and _holds_recording(place):  # one document a line
+            return None
+        raise
     if is_inspect_log(data):
         return read_log(data, repr(str(place)))
     if is_pydantic_evals(data):
@@ -99,13 +174,17 @@ def open_found(path: str | os.PathLike[str]) -> FoundRun:
         report = Report.from_dict(data)
         check_whole(report)
         return FoundRun.of_report("report", report)
-    raise _unknown(place, begin)
+    return None
 
 
-def _unknown(path: Path, begin: bytes) -> ReportFormatError:
+def _unknown(path: Path) -> ReportFormatError:
+    if path.is_dir():
+        return ReportFormatError(f"no recording of spans or messages was found in the folder {str(path)!r}")
+    with path.open("rb") as file:
+        begin = file.read(60)
     return ReportFormatError(
-        f"{str(path)!r} holds no run: it is not a report or exported run of Calipers, a report of pydantic_evals or a log "
-        f"of Inspect AI; it begins {begin[:60]!r}"
+        f"{str(path)!r} holds no run: it is not a report or exported run of Calipers, a report of pydantic_evals, a log "
+        f"of Inspect AI, or a recording of spans or messages; it begins {begin!r}"
     )
 
 

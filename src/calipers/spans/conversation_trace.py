@@ -10,6 +10,7 @@ if there is one, and in order. The span is right about result and failure, the m
 - A framework may let its model answer by calling a tool. That call is the answer, and no tool call.
 """
 
+import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
@@ -55,7 +56,7 @@ def trace_of(runs: Sequence[Run], notes: Iterable[str] = ()) -> Trace:
     answer = _find_answers(slots, requests)
     slots = [slot for slot in slots if not slot.is_answer]
     output = _output(runs[-1], answer)
-    turns = list(_turns(runs, requests, slots, output))
+    turns = _numbered(_turns(runs, requests, slots, output))
     names = dict.fromkeys(step.name for run in runs for step in run.agents if step.name)
     metadata: dict[str, Any] = {}
     if runs[0].conversation is not None:
@@ -324,6 +325,14 @@ def _turns(
         yield Turn(turn_type=TurnType.AGENT_MESSAGE, content=output)
 
 
+def _numbered(turns: Iterable[Turn]) -> list[Turn]:
+    """Turns with their numbers as ids, so that a recording that is read twice says the same twice."""
+    found = list(turns)
+    for number, turn in enumerate(found, 1):
+        object.__setattr__(turn, "turn_id", str(number))
+    return found
+
+
 def _user_text(request: Request) -> str:
     """What the user said last, if the model had not answered it yet."""
     texts: list[str] = []
@@ -445,6 +454,8 @@ def trace_of_history(messages: Sequence[Message], usages: Sequence[Usage | None]
     return Trace(
         input_text=next((turn.content for turn in turns if turn.turn_type is TurnType.USER_MESSAGE), ""),
         output_text="" if asks else said,
-        turns=turns,
+        turns=_numbered(turns),
         records_calls=True,
+        trace_id=hashlib.blake2b(repr(messages).encode("utf-8", "replace"), digest_size=16).hexdigest(),
+        created_at=_EPOCH,  # it does not say when
     )

@@ -1,7 +1,6 @@
-"""OTLP as JSON: the spans and log records of an export request, and the spans that the Python SDK prints.
+"""OTLP as JSON: the spans and log records of an export request.
 
-- Ids are hexadecimal, as the specification says; in base64 where a program used the JSON of protobuf; with `0x` where the
-  SDK printed them. Integers of 64 bits are texts. Enums are numbers or names.
+- Ids are hexadecimal, as the specification says; in base64 where a program used the JSON of protobuf. Integers of 64 bits are texts. Enums are numbers or names.
 - A log record becomes an event of the span it names (`SpanLog`), its body beside its attributes: events were log records first
   and span events later, and mean the same.
 - Of a document that is cut off, all spans are kept that are whole.
@@ -10,14 +9,15 @@
 import base64
 import json
 import re
-from collections.abc import Iterator
-from datetime import UTC, datetime
+from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from .query import SpanStatus
 from .tree import SpanEvent, SpanNode
+
+_LARGEST_ID: Final = (1 << 128) - 1
 
 
 class SpanLog(NamedTuple):
@@ -26,6 +26,19 @@ class SpanLog(NamedTuple):
     trace_id: int
     span_id: int
     event: SpanEvent
+
+
+def join_logs(nodes: Iterable[SpanNode], logs: Iterable[SpanLog]) -> int:
+    """Make log records events of their spans; how many belong to spans that are not here."""
+    by_span: dict[tuple[int, int], list[SpanLog]] = {}
+    for log in logs:
+        by_span.setdefault((log.trace_id, log.span_id), []).append(log)
+    for node in nodes if by_span else ():
+        own = by_span.pop((node.trace_id, node.span_id), None)
+        if own is not None:
+            ordered = sorted(own, key=lambda log: log.event.time_ns)
+            node.events = (*node.events, *(log.event for log in ordered))
+    return sum(map(len, by_span.values()))
 
 
 class _Value(msgspec.Struct, rename="camel", gc=False):
@@ -109,7 +122,7 @@ class _Request(msgspec.Struct, rename="camel", gc=False):
 _request = msgspec.json.Decoder(_Request, strict=True)
 _span = msgspec.json.Decoder(_Span)
 _log_record = msgspec.json.Decoder(_LogRecord)
-_CODES: Final[dict[int | str, SpanStatus]] = {
+STATUS_CODES: Final[dict[int | str, SpanStatus]] = {
     1: "ok",
     2: "error",
     "STATUS_CODE_OK": "ok",
@@ -170,7 +183,7 @@ def _node(span: _Span) -> SpanNode:
         start_ns=int(span.start_time_unix_nano),
         end_ns=int(span.end_time_unix_nano),
         attributes=_attributes(span.attributes),
-        status="unset" if status is None else _CODES.get(status.code, "unset"),
+        status="unset" if status is None else STATUS_CODES.get(status.code, "unset"),
         events=tuple(
             SpanEvent(event.name, time_ns=int(event.time_unix_nano), attributes=_attributes(event.attributes))
             for event in span.events
@@ -227,50 +240,6 @@ def id_of(text: str) -> int:
     try:
         if size in {24, 12} and text.endswith("="):
             return int.from_bytes(base64.b64decode(text))
-        return int(text, 16) if text else 0
+        return int(text, 16) & _LARGEST_ID if text else 0
     except ValueError:
         return 0
-
-
-# ---------------------------------------------------------------------- what the SDK prints
-
-
-def is_printed_span(data: Any) -> bool:
-    """Whether some data is a span as `ReadableSpan.to_json` prints it."""
-    return isinstance(data, dict) and isinstance(data.get("context"), dict) and "span_id" in data["context"]
-
-
-def printed_span(data: dict[str, Any]) -> SpanNode:
-    """The span that `ReadableSpan.to_json` printed."""
-    status = data.get("status") or {}
-    return SpanNode(
-        str(data.get("name") or ""),
-        trace_id=id_of(str(data["context"].get("trace_id") or "")),
-        span_id=id_of(str(data["context"]["span_id"])),
-        parent_span_id=id_of(str(data.get("parent_id") or "")) or None,
-        start_ns=_nanoseconds(data.get("start_time")),
-        end_ns=_nanoseconds(data.get("end_time")),
-        attributes=dict(data.get("attributes") or {}),
-        status=_CODES.get(str(status.get("status_code")), "unset"),
-        events=tuple(
-            SpanEvent(
-                str(event.get("name") or ""),
-                time_ns=_nanoseconds(event.get("timestamp")),
-                attributes=dict(event.get("attributes") or {}),
-            )
-            for event in data.get("events") or ()
-        ),
-        status_message=str(status.get("description") or ""),
-    )
-
-
-def _nanoseconds(time: Any) -> int:
-    if not isinstance(time, str):
-        return time if isinstance(time, int) else 0
-    try:
-        moment = datetime.fromisoformat(time)
-    except ValueError:
-        return 0
-    moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
-    whole = moment.replace(microsecond=0)
-    return int(whole.timestamp()) * 1_000_000_000 + moment.microsecond * 1000

@@ -6,7 +6,7 @@
 | file | what it is |
 |---|---|
 | OTLP, JSON or protobuf | an export request; several, one a line (JSON) or one after the other with their sizes (protobuf) |
-| a list of spans | as the Python SDK prints them with `to_json` |
+| a list of spans | as the Python SDK prints them with `to_json`, and as Phoenix, Langfuse and LangSmith give them out |
 | a message history | a list of messages, or an object with `messages`; one a line for many |
 
 Each may be compressed with gzip. A folder stands for all files in it. The content of a file says what it is, not its name.
@@ -16,6 +16,7 @@ What cannot be read is noted, and the rest is kept: a line that is damaged, a fi
 convention. `Recording.notes` has these words, and each trace those about itself in `metadata["notes"]`.
 """
 
+import contextlib
 import os
 import zlib
 from collections import Counter
@@ -30,13 +31,17 @@ from calipers.errors import InvalidTraceError
 
 from . import otlp_json, otlp_protobuf
 from .conversation_trace import trace_of, trace_of_history
+from .exported_spans import exported_spans
 from .messages import Message, Usage, read_messages, usage_of
-from .otlp_json import SpanLog
+from .otlp_json import SpanLog, join_logs
 from .runs import conversations, runs_in
+from .span_spool import SpanSpool
 from .tree import SpanNode, SpanTree
 
 _GZIP: Final = b"\x1f\x8b"
 _CHUNK: Final = 1 << 20
+_MOST_IN_MEMORY: Final = 1 << 25
+"""Bytes of files that are read into memory. As objects of Python they take several times as much."""
 _MOST_NAMES: Final = 3
 """How many names a note lists."""
 
@@ -75,19 +80,53 @@ def read_traces(*paths: str | os.PathLike[str]) -> list[Trace]:
 def read_recording(*paths: str | os.PathLike[str]) -> Recording:
     """The conversations in some files, and what could not be read."""
     notes: dict[str, None] = {}
-    spans: list[SpanNode] = []
-    logs: list[SpanLog] = []
-    histories: list[History] = []
-    for item in read_files(paths, notes.setdefault):
-        if isinstance(item, SpanNode):
-            spans.append(item)
-        elif isinstance(item, SpanLog):
-            logs.append(item)
-        else:
-            histories.append(item)
-    traces = traces_of(spans, logs, notes.setdefault)
-    traces += [trace_of_history(history.messages, history.usages) for history in histories]
+    traces = list(iter_traces(paths, notes.setdefault))
     return Recording(traces, list(notes))
+
+
+def iter_traces(
+    paths: Sequence[str | os.PathLike[str]], note: Callable[[str], Any], *, most_bytes: int = _MOST_IN_MEMORY
+) -> Iterator[Trace]:
+    """The conversations in some files, one after the other.
+
+    Args:
+        paths: of files and folders.
+        note: is told what could not be read.
+        most_bytes: of all files, that are read into memory; more are sorted on disk.
+
+    Raises:
+        OSError: a file cannot be read.
+    """
+    files = list(_files(paths))
+    histories: list[History] = []
+    with SpanSpool() if sum(map(_size, files)) > most_bytes else _Memory() as spool:
+        for item in read_files(files, note):
+            if isinstance(item, History):
+                histories.append(item)
+            else:
+                spool.add(item)
+        for spans, logs in spool.groups():
+            yield from traces_of(spans, logs, note)
+    for history in histories:
+        yield trace_of_history(history.messages, history.usages)
+
+
+class _Memory(contextlib.nullcontext["_Memory"]):
+    """Spans and log records in memory: one group."""
+
+    def __init__(self) -> None:
+        super().__init__(self)
+        self._spans: list[SpanNode] = []
+        self._logs: list[SpanLog] = []
+
+    def add(self, item: SpanNode | SpanLog) -> None:
+        if isinstance(item, SpanNode):
+            self._spans.append(item)
+        else:
+            self._logs.append(item)
+
+    def groups(self) -> Iterator[tuple[list[SpanNode], list[SpanLog]]]:
+        yield self._spans, self._logs
 
 
 def traces_of(
@@ -95,7 +134,8 @@ def traces_of(
 ) -> list[Trace]:
     """The conversations that some spans and log records tell of."""
     nodes = list(spans)
-    _join_logs(nodes, logs, note)
+    if homeless := join_logs(nodes, logs):
+        note(f"{homeless} log records belong to spans that are not here")
     tree = SpanTree(nodes)
     runs, unread = runs_in(tree)
     known = {run.trace_id for run in runs}
@@ -108,22 +148,6 @@ def traces_of(
             f"{names}{f' and {more} more' if more > 0 else ''}"
         )
     return [trace_of(conversation) for conversation in conversations(runs)]
-
-
-def _join_logs(nodes: Sequence[SpanNode], logs: Iterable[SpanLog], note: Callable[[str], Any]) -> None:
-    """Make log records events of their spans."""
-    by_span: dict[tuple[int, int], list[SpanLog]] = {}
-    for log in logs:
-        by_span.setdefault((log.trace_id, log.span_id), []).append(log)
-    if not by_span:
-        return
-    for node in nodes:
-        own = by_span.pop((node.trace_id, node.span_id), None)
-        if own is not None:
-            ordered = sorted(own, key=lambda log: log.event.time_ns)
-            node.events = (*node.events, *(log.event for log in ordered))
-    if by_span:
-        note(f"{sum(map(len, by_span.values()))} log records belong to spans that are not here")
 
 
 # ---------------------------------------------------------------------- files
@@ -149,6 +173,23 @@ def read_files(
             begin = file.read(2)
             file.seek(0)
             yield from _read_file(_Unzipped(file) if begin == _GZIP else file, str(place), note)
+
+
+def _files(paths: Iterable[str | os.PathLike[str]]) -> Iterator[Path]:
+    for path in paths:
+        place = Path(path)
+        if place.is_dir():
+            yield from sorted(
+                each for each in place.rglob("*") if each.is_file() and not each.name.startswith(".")
+            )
+        else:
+            yield place
+
+
+def _size(place: Path) -> int:
+    """How much a file holds, about: what is compressed holds ten times as much."""
+    with place.open("rb") as file:
+        return place.stat().st_size * (10 if file.read(2) == _GZIP else 1)
 
 
 class _Unzipped:
@@ -274,12 +315,11 @@ def _read_document(
         yield from otlp_json.read_request(document)
         return
     data = msgspec.json.decode(document)
-    if isinstance(data, dict) and data.keys() & {"resourceSpans", "resourceLogs"}:
+    exported = list(exported_spans(data))
+    if exported:
+        yield from exported
+    elif isinstance(data, dict) and data.keys() & {"resourceSpans", "resourceLogs"}:
         yield from otlp_json.read_request(document)
-    elif otlp_json.is_printed_span(data):
-        yield otlp_json.printed_span(data)
-    elif isinstance(data, list) and data and all(map(otlp_json.is_printed_span, data)):
-        yield from map(otlp_json.printed_span, data)
     elif single is not None and isinstance(data, dict) and "messages" not in data and read_messages([data]):
         single.append(data)
     else:

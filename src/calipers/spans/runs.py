@@ -224,77 +224,69 @@ def conversations(runs: Iterable[Run]) -> list[list[Run]]:
     ordered = sorted(runs, key=lambda run: run.start_ns)
     by_name: dict[str, list[Run]] = {}
     found: list[list[Run]] = []
-    said: dict[int, list[_Said]] = {}
+    ends: dict[int, list[list[Run]]] = {}
     for run in ordered:
         if run.conversation is not None:
             if run.conversation not in by_name:
                 found.append(by_name.setdefault(run.conversation, []))
             by_name[run.conversation].append(run)
             continue
-        before = _said_before(run, said)
-        if before is None:
-            home: list[Run] = []
+        home: list[Run] | None = None
+        for said in reversed(_begins_with(run)):  # most of it first
+            if waiting := ends.get(said):
+                # The latest that no other run went on from; if all were gone on from, the latest.
+                home = waiting.pop() if len(waiting) > 1 else waiting[0]
+                break
+        if home is None:
+            home = []
             found.append(home)
-        else:
-            before.is_continued = True
-            home = before.home
         home.append(run)
-        _note_said(run, home, said)
+        for said in _ends_with(run):
+            ends.setdefault(said, []).append(home)
     return found
 
 
-class _Said(msgspec.Struct):
-    """All that had been said at the end of a run."""
+def _begins_with(run: Run) -> list[int]:
+    """A number for each beginning of what had been said before a run, the shortest first."""
+    found: list[int] = []
+    if run.requests:
+        running, known = 0, False
+        for key in _keys(run.requests[0].given() or ()):
+            running = _number(running, key)
+            known = known or key[1] is not None
+            if known:
+                found.append(running)
+    return found
 
-    home: list[Run]
-    keys: list[Any]
-    is_continued: bool = False
 
-
-def _said_before(run: Run, said: dict[int, list[_Said]]) -> _Said | None:
-    """The run that this one goes on from: the one that said most of what its first request begins with."""
+def _ends_with(run: Run) -> list[int]:
+    """The number of all that had been said at the end of a run."""
     if not run.requests:
-        return None
-    keys = _keys(run.requests[0].given() or ())
-    best: _Said | None = None
-    running = 0
-    known = False
-    for place, key in enumerate(keys):
-        running = hash((running, key))
-        known = known or key[1] is not None
-        if not known or running not in said:
-            continue
-        candidates = [each for each in said[running] if each.keys == keys[: place + 1]]
-        if candidates:
-            fresh = [each for each in candidates if not each.is_continued]
-            best = (fresh or candidates)[-1]
-    return best
-
-
-def _note_said(run: Run, home: list[Run], said: dict[int, list[_Said]]) -> None:
-    if not run.requests:
-        return
+        return []
     last = run.requests[-1]
-    given = _keys(last.given() or ())
-    answered = _keys(last.answer() or ())
-    if not any(kind == "assistant" for kind, _ in answered):
-        # The next request may tell the answer in other words, or ask again after a failure.
-        _note(given, home, said)
-    if answered:
-        _note(given + answered, home, said)
-
-
-def _note(keys: list[Any], home: list[Run], said: dict[int, list[_Said]]) -> None:
+    given, answered = _keys(last.given() or ()), _keys(last.answer() or ())
     running = 0
-    for key in keys:
-        running = hash((running, key))
-    if keys:
-        said.setdefault(running, []).append(_Said(home, keys))
+    for key in given:
+        running = _number(running, key)
+    found: list[int] = []
+    if given and not any(kind == "assistant" for kind, _ in answered):
+        # The next request may tell the answer in other words, or ask again after a failure.
+        found.append(running)
+    if answered:
+        for key in answered:
+            running = _number(running, key)
+        found.append(running)
+    return found
 
 
-def _keys(messages: Iterable[Message]) -> list[Any]:
+def _number(before: int, key: tuple[str, str | None]) -> int:
+    """A number for a sequence: that of what came before, and one thing more. Two sequences of one number are one."""
+    return hash((before, key))
+
+
+def _keys(messages: Iterable[Message]) -> list[tuple[str, str | None]]:
     """What tells messages apart: texts, and the ids of calls. System prompts are left out: not all requests repeat them."""
-    found: list[Any] = []
+    found: list[tuple[str, str | None]] = []
     for role, part in parts_of(messages):
         if role == "system":
             continue
@@ -306,3 +298,24 @@ def _keys(messages: Iterable[Message]) -> list[Any]:
         elif isinstance(part, Result):
             found.append(("result", part.call_id))
     return found
+
+
+# ---------------------------------------------------------------------- which traces may belong together
+
+
+def conversation_names(spans: Iterable[SpanNode]) -> set[str]:
+    """The conversations that some spans name."""
+    found = {
+        step.conversation if (step := step_of(node)) is not None else text(node.attributes, *_CONVERSATION)
+        for node in spans
+    }
+    return {name for name in found if name is not None}
+
+
+def linked_by_messages(spans: Iterable[SpanNode]) -> tuple[list[int], list[int]]:
+    """Numbers for what was said at the end of the runs among some spans, and for what they begin with."""
+    runs, _ = runs_in(SpanTree(spans))
+    return (
+        [said for run in runs for said in _ends_with(run)],
+        [said for run in runs for said in _begins_with(run)],
+    )

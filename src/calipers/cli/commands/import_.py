@@ -10,9 +10,10 @@ from calipers.cli.completers import complete_files
 from calipers.cli.exits import PASSED, first_of
 from calipers.cli.message import describe, no_file, note, shown, trace
 from calipers.cli.options import redact_option, store_option
-from calipers.errors import CalipersError
 
 if TYPE_CHECKING:
+    from calipers.errors import CalipersError
+    from calipers.exchange.run_import import ImportedRun
     from calipers.stores.store import Store
 
 EXAMPLES = """
@@ -20,6 +21,8 @@ EXAMPLES = """
 calipers import run.jsonl
 # what pydantic_evals and Inspect AI left behind
 calipers import report.json logs/*.eval
+# what an instrumented agent left behind, to be judged
+calipers import spans.json logs.json
 # into the store of the team
 calipers import report.json --store postgresql://evals@db.example.org/evals
 """
@@ -30,9 +33,10 @@ calipers import report.json --store postgresql://evals@db.example.org/evals
 @store_option
 @redact_option
 def command(*, files: Sequence[str], store: str | None, redact: Sequence[str]) -> int:
-    """Keep runs that were made elsewhere: exported runs and reports of Calipers, reports of pydantic_evals, logs of Inspect AI.
+    """Keep runs that were made elsewhere: exported runs and reports of Calipers, reports of pydantic_evals, logs of Inspect AI, traces.
 
-    The content of a file says which of them it is. A file that is imported twice is kept once. What has no place in a run is
+    The content of a file says which of them it is. Traces are spans (OTLP as JSON or protobuf, also with gzip), log records and message
+    histories; all that are named together, and all files of a folder, become one run with an attempt for each conversation. A file that is imported twice is kept once. What has no place in a run is
     kept in its metadata; what cannot be read is reported.
 
     Exit codes: 0 all are kept now, 2 wrong usage, or no such file, 3 a file is none of these or damaged, or the store could not
@@ -43,23 +47,22 @@ def command(*, files: Sequence[str], store: str | None, redact: Sequence[str]) -
     from calipers.cli.stored_runs import open_or_make
 
     for path in files:
-        if not Path(path).is_file():
+        if not Path(path).exists():
             raise no_file(path)
     with open_or_make(store, redact=redact) as opened:
-        return first_of([_import(path, opened) for path in files])
+        from calipers.exchange.run_import import import_files
+
+        return first_of([_told(path, found, opened) for path, found in import_files(files, opened)])
 
 
-def _import(path: str, store: "Store") -> int:
-    """Put the run of one file into the store, and say what came of it."""
+def _told(path: str, imported: "ImportedRun | CalipersError | OSError", store: "Store") -> int:
+    """Say what came of one file, or of several that are one recording."""
     from calipers.cli.stored_runs import shown_store
-    from calipers.exchange.run_import import import_run
     from calipers.stats.number_text import plural
 
-    try:
-        imported = import_run(path, store)
-    except (CalipersError, OSError) as error:
-        trace(error)
-        code, message = describe(error)
+    if isinstance(imported, Exception):
+        trace(imported)
+        code, message = describe(imported)
         note(f"Error: {path}: {message}")
         return code
     run = imported.run

@@ -2,7 +2,8 @@
 
 `llm.input_messages.3.message.tool_calls.0.tool_call.function.name` is one leaf of a list of messages. Numbers in such names
 count, so that 10 comes after 2. What frameworks put into `input.value` and `output.value` differs: the values of a tool may
-stand in a dumped message, among keyword arguments, or printed by Python.
+stand in a dumped message, among keyword arguments, or printed by Python. `input.messages` and `output.messages` hold whole
+messages; no instrumentation writes them, and `exported_spans` does.
 """
 
 from functools import partial
@@ -51,7 +52,7 @@ def read(node: SpanNode) -> Step | None:
             output_tokens=count(attributes, "llm.token_count.completion"),
             error=failure_of(node),
             given=partial(_given, attributes),
-            answer=partial(_flattened, attributes, _ANSWER),
+            answer=partial(_answer, attributes),
         )
     if kind == "AGENT" or node.parent is None:
         given, output = text(attributes, "input.value"), text(attributes, "output.value")
@@ -132,7 +133,17 @@ def _arguments(attributes: dict[str, Any]) -> dict[str, Any] | UnsetType:
 # ---------------------------------------------------------------------- messages
 
 
+def _answer(attributes: dict[str, Any]) -> list[Message] | None:
+    if "output.messages" in attributes:
+        listed = attributes["output.messages"]
+        return None if listed is None else read_messages(listed)
+    return _flattened(attributes, _ANSWER)
+
+
 def _given(attributes: dict[str, Any]) -> list[Message] | None:
+    if "input.messages" in attributes:
+        listed = attributes["input.messages"]
+        return None if listed is None else read_messages(listed)
     messages = _flattened(attributes, _GIVEN)
     if messages is not None and attributes.get("llm.system") == "anthropic":
         _mark_failures(messages, attributes)

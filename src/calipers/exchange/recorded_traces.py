@@ -1,0 +1,97 @@
+"""Recordings of agents as a run: each conversation is an attempt, which any evaluator can score without calling the agent.
+
+| of the conversation | in the run |
+|---|---|
+| its id, else that of its trace | name of the case |
+| what the user said first, the last answer | inputs, output |
+| tokens, cost, requests to models | metrics |
+| the whole of it | trace |
+| a run that failed and gave no answer | a failed task |
+
+Files that are given together are one recording, so that log records find their spans.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from calipers.data.record import ReportCase, ReportCaseFailure, hide_secrets
+from calipers.data.trace import Trace
+from calipers.errors import ReportFormatError
+from calipers.report.report import Report
+from calipers.spans.recordings import iter_traces
+from calipers.stores.packing import Record
+
+from .found_run import FoundAttempt, FoundRun
+
+KIND = "traces"
+
+
+def read_traces_run(paths: Sequence[str | os.PathLike[str]]) -> FoundRun:
+    """The run that some files and folders of traces are.
+
+    Raises:
+        ReportFormatError: they hold no conversation; the message says what they hold.
+        OSError: a file cannot be read.
+    """
+    notes: dict[str, None] = {}
+    first = next(iter_traces(paths, notes.setdefault), None)
+    if first is None:
+        listed = ", ".join(repr(str(path)) for path in paths)
+        why = f": {'; '.join(notes)}" if notes else ""
+        raise ReportFormatError(f"no conversation found in {listed}{why}")
+    report: Report[Any, Any, Any] = Report(
+        name=first.agent_name or KIND,
+        cases=[],
+        started_at=first.created_at.isoformat() if first.created_at.timestamp() else None,
+    )
+
+    def attempts() -> Iterator[FoundAttempt]:
+        taken: dict[str, int] = {}
+        for trace in iter_traces(paths, notes.setdefault):
+            yield FoundAttempt(_record(trace, taken))
+
+    found = FoundRun.of_report(KIND, report, attempts)
+    found.notes = notes
+    return found
+
+
+def _record(trace: Trace, taken: dict[str, int]) -> Record:
+    """The attempt that a conversation is."""
+    told = dict(trace.metadata)
+    name = str(told.get("conversation_id") or trace.trace_id)
+    number = taken.get(name, 0) + 1
+    taken[name] = number
+    seconds = trace.total_latency_ms / 1000
+    common: dict[str, Any] = {
+        "name": name if number == 1 else f"{name} ({number})",
+        "inputs": trace.input_text,
+        "metadata": told or None,
+        "expected_output": None,
+        "task_duration": seconds,
+        "total_duration": seconds,
+        "trace": trace,
+        "trace_id": trace.trace_id,
+    }
+    why = told.get("error")
+    record: Record
+    if isinstance(why, str) and not trace.output_text:
+        kind = why.partition(":")[0] if ": " in why else "Error"
+        record = ReportCaseFailure(**common, error_type=kind, error_message=why)
+    else:
+        record = ReportCase(
+            **common, output=trace.output_text, metrics=_metrics(trace), attributes={}, results=()
+        )
+    hide_secrets(record)
+    return record
+
+
+def _metrics(trace: Trace) -> dict[str, int | float]:
+    found: dict[str, int | float] = {}
+    if trace.llm_calls:
+        found["requests"] = len(trace.llm_calls)
+    if trace.tokens_measured:
+        found |= {"input_tokens": trace.total_input_tokens, "output_tokens": trace.total_output_tokens}
+    if trace.total_cost is not None:
+        found["cost"] = trace.total_cost
+    return found
