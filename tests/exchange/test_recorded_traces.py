@@ -57,7 +57,8 @@ def test_files_and_folders_are_one_run_and_kept_once(store, tmp_path):
 def test_a_run_that_died_is_a_failed_task(store, tmp_path):
     request = json.loads(SPANS)
     listed = request["resourceSpans"][0]["scopeSpans"][0]
-    root = listed["spans"][-1] | {"status": {"code": 2, "message": "SoldOut: LM7 is sold out"}}
+    root = listed["spans"][-1] | {"status": {"code": 2, "message": "LM7 is sold out"}}
+    root["attributes"].append({"key": "error.type", "value": {"stringValue": "SoldOut"}})
     listed["spans"] = [root]
     (tmp_path / "spans.json").write_text(json.dumps(request))
     imported = import_run(tmp_path / "spans.json", store)

@@ -73,11 +73,11 @@ def _record(trace: Trace, taken: dict[str, int]) -> Record:
         "trace": trace,
         "trace_id": trace.trace_id,
     }
-    why = told.get("error")
+    failed = told.get("error")
     record: Record
-    if isinstance(why, str) and not trace.output_text:
-        kind = why.partition(":")[0] if ": " in why else "Error"
-        record = ReportCaseFailure(**common, error_type=kind, error_message=why)
+    if isinstance(failed, dict) and not trace.output_text:
+        kind = failed["type"] or "Error"
+        record = ReportCaseFailure(**common, error_type=kind, error_message=failed["message"])
     else:
         record = ReportCase(
             **common, output=trace.output_text, metrics=_metrics(trace), attributes={}, results=()

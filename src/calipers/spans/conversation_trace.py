@@ -22,7 +22,7 @@ from calipers.data.trace import LLMCall, ToolCall, Trace, Turn, TurnType
 
 from .messages import Call, Message, Result, Text, Usage, pair_results, parts_of, structured
 from .runs import Request, Run
-from .steps import ToolStep
+from .steps import ToolStep, span_failure
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -94,12 +94,12 @@ def _span_of_time(runs: Sequence[Run]) -> tuple[int, int]:
     return begin, max(begin, *ends)
 
 
-def _failure(runs: Sequence[Run]) -> str | None:
+def _failure(runs: Sequence[Run]) -> dict[str, str] | None:
     """Why the conversation ended badly: its last run failed as a whole."""
     last = runs[-1]
-    if last.roots:
-        return next((step.error for step in last.agents if step.node in last.roots and step.error), None)
-    return last.requests[-1].first("error") if last.requests else None
+    nodes = last.roots or [step.node for request in last.requests[-1:] for step in request.steps]
+    found = next((failure for node in nodes if (failure := span_failure(node)) is not None), None)
+    return None if found is None else {"type": found.kind, "message": str(found)}
 
 
 # ---------------------------------------------------------------------- joining

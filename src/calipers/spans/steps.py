@@ -5,7 +5,7 @@ an id or a number. Messages are read only when someone asks: a request repeats t
 """
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -87,20 +87,37 @@ Step: TypeAlias = AgentStep | ModelStep | ToolStep
 # ---------------------------------------------------------------------- what all conventions share
 
 
-def failure_of(node: SpanNode) -> str | None:
-    """Why a span failed, in words; `None` if it did not."""
+class SpanFailure(NamedTuple):
+    """Why a span failed."""
+
+    kind: str
+    """The type of the error; empty if the span does not say."""
+    text: str
+
+    def __str__(self) -> str:
+        if not self.text:
+            return self.kind or "failed"
+        # Some writers put the type into the text as well.
+        return self.text if not self.kind or self.kind in self.text else f"{self.kind}: {self.text}"
+
+
+def span_failure(node: SpanNode) -> SpanFailure | None:
+    """Why a span failed; `None` if it did not."""
     if node.status != "error":
         return None
     for event in node.events:
         if event.name == "exception":
-            told = event.attributes.get("exception.message")
+            described = str(event.attributes.get("exception.message") or "")
             kind = str(event.attributes.get("exception.type") or "").rpartition(".")[2]
-            if told or kind:
-                return f"{kind}: {told}" if told and kind else str(told or kind)
-    kind, described = str(node.attributes.get("error.type") or ""), node.status_message
-    if described and kind not in described:
-        return f"{kind}: {described}"
-    return described or kind or "failed"
+            if described or kind:
+                return SpanFailure(kind, described)
+    return SpanFailure(str(node.attributes.get("error.type") or ""), node.status_message)
+
+
+def failure_of(node: SpanNode) -> str | None:
+    """Why a span failed, in words; `None` if it did not."""
+    found = span_failure(node)
+    return None if found is None else str(found)
 
 
 def count(attributes: dict[str, Any], *names: str) -> int | None:
