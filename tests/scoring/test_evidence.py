@@ -2,7 +2,11 @@
 
 import asyncio
 import dataclasses
+import enum
 import itertools
+import operator
+from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -275,6 +279,56 @@ def test_who_changes_an_object_that_cannot_be_put_back_fails_and_those_after_it_
         if bad is lowers:
             assert "not asked: lowers changed the output in place before" in failures["shouts_2"]
         assert case.passed is False
+
+
+@dataclasses.dataclass(frozen=True)
+class Sound:
+    data: Any
+
+
+class Level(enum.Enum):
+    LOUD = 3
+
+
+def takes_away(ctx: EvaluatorContext):
+    ctx.attributes.clear()
+    ctx.output["heard"].pop()
+    return True
+
+
+async def takes_away_later(ctx: EvaluatorContext):
+    await asyncio.sleep(0)
+    return takes_away(ctx)
+
+
+def test_an_object_in_which_nothing_can_change_is_put_back_and_stays_the_same_object():
+    found = (Sound(b"a"), Sound((1, Level.LOUD)), datetime(2026, 1, 1, tzinfo=UTC), Level.LOUD)
+
+    def listens(inputs):
+        set_eval_attribute("sound", found[0])
+        return {"heard": list(found)}
+
+    def same(ctx: EvaluatorContext):
+        return ctx.attributes["sound"] is found[0] and all(map(operator.is_, ctx.output["heard"], found))
+
+    for bad, timeout in itertools.product((takes_away, takes_away_later), (None, 10)):
+        report = Dataset(cases=[Case(inputs=1)], evaluators=[same, bad, same]).evaluate_sync(
+            listens, progress=False, evaluator_timeout=timeout
+        )
+        [case] = report.cases
+        assert case.passed, (bad, timeout, case.evaluator_failures)
+        assert case.output["heard"] == list(found)
+
+
+def test_a_frozen_object_that_holds_a_list_is_watched():
+    def adds(output):
+        output.data.append(1)
+        return True
+
+    report = Dataset(cases=[Case(inputs=1)], evaluators=[adds]).evaluate_sync(
+        lambda inputs: Sound([]), progress=False
+    )
+    assert "changed the output in place" in report.cases[0].evaluator_failures[0].error_message
 
 
 class Restless:

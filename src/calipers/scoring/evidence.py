@@ -6,16 +6,22 @@ looks; evaluators that are waited for side by side have copies of their own. An 
 evaluator that changed one fails, and those after it are not asked, since they would judge something else.
 
 The calls of the trace and the calls that the case expects are put back and copied in the same way, with what they are made of.
+An object in which nothing can change, such as a frozen dataclass of numbers and text, is known by which one it is: the sound of a
+spoken request is not written down again for each evaluator.
 
 What an object says is its plain form (`calipers.data.jsonable`); what that does not show is not noticed.
 """
 
+import dataclasses
 import marshal
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from copy import copy
-from datetime import datetime
+from datetime import date, datetime, time, timedelta, timezone
+from decimal import Decimal
+from enum import Enum
+from functools import lru_cache
 from operator import attrgetter, is_not
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -28,6 +34,8 @@ from calipers.process.interrupt import is_interrupt
 _T = TypeVar("_T", Trace, Turn)
 
 _UNCHANGING: Final = frozenset({type(None), str, int, float, bool, bytes})
+_FIXED: Final = frozenset({date, datetime, time, timedelta, timezone, Decimal, complex, type(...)})
+"""Kinds of objects that do not change and are not written as plain data."""
 _FIELDS: Final = ("inputs", "metadata", "expected_output", "output", "attributes", "metrics")
 _WORDS: Final = {"expected_output": "expected output", "expected_tool_calls": "expected tool calls"}
 _CALL_FIELDS: Final = {ToolCall: ToolCall.__slots__, LLMCall: LLMCall.__struct_fields__}
@@ -43,16 +51,15 @@ _encode: Final = msgspec.json.Encoder(enc_hook=plain).encode
 class Evidence:
     """The data of one attempt that an evaluator could change in place, and what it says."""
 
-    __slots__ = ("_before", "_calls", "_each", "_names", "_quick", "_values", "spoiled")
+    __slots__ = ("_before", "_calls", "_each", "_names", "_odd", "_plain", "_quick", "_values", "spoiled")
 
     def __init__(self, ctx: EvaluatorContext[Any, Any, Any]) -> None:
-        values: tuple[Any, ...] = (
-            ctx.inputs,
-            ctx.metadata,
-            ctx.expected_output,
-            ctx.output,
-            ctx.attributes,
-            ctx.metrics,
+        values: tuple[Any, ...] = tuple(
+            None if type(value) in _UNCHANGING else value
+            for value in (
+                *(ctx.inputs, ctx.metadata, ctx.expected_output, ctx.output),
+                *(ctx.attributes, ctx.metrics),
+            )
         )
         names: tuple[str, ...] = _FIELDS
         self._calls: _Calls | None = None
@@ -64,14 +71,18 @@ class Evidence:
         """What it all says, if all of it is plain data."""
         self._each: list[_Written] = []
         """What each part says, otherwise, or once that is asked."""
-        self._quick: bytes | None = None
-        """What it all says, in a form that is written in no time; `None` if it is not plain data."""
+        self._plain = values
+        """The parts that are plain data."""
+        self._quick: bytes
+        """What these say, in a form that is written in no time."""
+        self._odd: list[tuple[Any, _Written]] = []
+        """The other parts, and what each says."""
         try:
             self._before = marshal.dumps(values, _VERSION)
             self._quick = _quick(values)
         except (ValueError, OverflowError, TypeError):
             self._before = None
-            self._each = [_written(value) for value in values]
+            self._take_apart()
         self.spoiled: str | None = None
         """Why no further evaluator can be asked."""
 
@@ -79,12 +90,23 @@ class Evidence:
         """Whether it says something else than at first."""
         if self._calls is not None and self._calls.are_others():
             return True
-        if self._quick is None:
-            return [_written(value) for value in self._values] != self._each
         try:
-            return _quick(self._values) != self._quick
+            if _quick(self._plain) != self._quick:
+                return True
         except (OverflowError, TypeError):  # there is something else than plain data now
             return True
+        return any(_written(value) != before for value, before in self._odd)
+
+    def _take_apart(self) -> None:
+        """Write each part down by itself, since some are not plain data."""
+        self._each = [_written(value) for value in self._values]
+        both = list(zip(self._values, self._each, strict=True))
+        self._plain = tuple(value for value, written in both if written.is_whole)
+        self._odd = [(value, written) for value, written in both if not written.is_whole]
+        try:
+            self._quick = _quick(self._plain)
+        except (OverflowError, TypeError):  # a key that is no text, a number that is too large
+            self._plain, self._odd, self._quick = (), both, _quick(())
 
     def private(self, ctx: EvaluatorContext[Any, Any, Any]) -> None:
         """Give a context its own copies of plain data."""
@@ -133,7 +155,7 @@ class Evidence:
         """What each part said at first."""
         if self._before is not None and not self._each:
             values = marshal.loads(self._before)  # noqa: S302 - our own
-            self._each = [_Written(marshal.dumps(each, _VERSION), True) for each in values]
+            self._each = [_Written(marshal.dumps(each, _VERSION), is_plain=True) for each in values]
         return self._each
 
 
@@ -214,22 +236,44 @@ def _with(frozen: _T, **changes: Any) -> _T:
     return found
 
 
-class _Written(NamedTuple):
+class _Written:
     """What a value says at one moment."""
 
-    text: bytes
-    is_plain: bool
-    """Whether it is plain data, which can be read again from it; else it is shown as JSON."""
+    __slots__ = ("held", "is_plain", "text")
+
+    def __init__(self, text: bytes, *, is_plain: bool, held: tuple[Any, ...] = ()) -> None:
+        self.text = text
+        self.is_plain = is_plain
+        """Whether it is plain data, which can be read again from it; else it is shown as JSON."""
+        self.held = held
+        """The objects in plain data in which nothing can change; in the text, their ids stand beside it."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Written) and (self.text, self.is_plain) == (other.text, other.is_plain)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is plain data and nothing else."""
+        return self.is_plain and not self.held
 
     def copy(self) -> Any:
         """The value again; `None` if it cannot be made."""
-        copy = marshal.loads(self.text) if self.is_plain else None  # noqa: S302 - our own
+        copy = self._read() if self.is_plain else None
         # Other things than bytes, such as arrays, are written as if they were bytes.
         return None if _has_bytes(copy) else copy
 
     def told(self) -> Any:
         """The value as plain data."""
-        return plain(marshal.loads(self.text)) if self.is_plain else msgspec.json.decode(self.text)  # noqa: S302 - our own
+        return plain(self._read()) if self.is_plain else msgspec.json.decode(self.text)
+
+    def _read(self) -> Any:
+        found = marshal.loads(self.text)  # noqa: S302 - our own
+        if not self.held:
+            return found
+        held = iter(self.held)
+        return _rebuilt(found[0], lambda _: next(held))
 
 
 def evidence(ctx: EvaluatorContext[Any, Any, Any]) -> Evidence | None:
@@ -251,17 +295,73 @@ def evidence(ctx: EvaluatorContext[Any, Any, Any]) -> Evidence | None:
 
 def _written(value: Any) -> _Written:
     try:
-        return _Written(marshal.dumps(value, _VERSION), True)
+        return _Written(marshal.dumps(value, _VERSION), is_plain=True)
     except ValueError:  # an object
         pass
+    held: list[Any] = []
     try:
-        return _Written(_encode(value), False)
+        bare = _rebuilt(value, lambda leaf: _put_aside(leaf, held))
+        written = marshal.dumps((bare, list(map(id, held))), _VERSION)
+        return _Written(written, is_plain=True, held=tuple(held))
+    except (ValueError, RecursionError):  # an object that may change, a structure that contains itself
+        pass
+    try:
+        return _Written(_encode(value), is_plain=False)
     except (
         BaseException
     ) as error:  # keys that are no text, structures that contain themselves, fields that raise
         if is_interrupt(error):
             raise
-        return _Written(msgspec.json.encode(plain(value)), False)
+        return _Written(msgspec.json.encode(plain(value)), is_plain=False)
+
+
+def _rebuilt(value: Any, other: Callable[[Any], Any]) -> Any:
+    """Lists, tuples and dictionaries once more, with what `other` gives for each object in them."""
+    kind = type(value)
+    if kind in _UNCHANGING:
+        return value
+    if kind is dict:
+        return {name: _rebuilt(inner, other) for name, inner in value.items()}
+    if kind is list:
+        return [_rebuilt(inner, other) for inner in value]
+    if kind is tuple:
+        return tuple([_rebuilt(inner, other) for inner in value])
+    return other(value)
+
+
+def _put_aside(value: Any, held: list[Any]) -> Any:
+    """Hold an object that cannot change, for which `...` stands; a set stays where it is."""
+    if type(value) in {set, frozenset}:
+        return value
+    if not _is_fixed(value):
+        raise ValueError("it may change")
+    held.append(value)
+    return ...
+
+
+def _is_fixed(value: Any) -> bool:
+    """Whether nothing in an object can change."""
+    kind: Any = type(value)
+    if kind in _UNCHANGING or kind in _FIXED:
+        return True
+    if isinstance(value, Enum):
+        return type(value.value) in _UNCHANGING
+    read = _reader(kind)
+    return read is not None and all(map(_is_fixed, read(value)))
+
+
+@lru_cache(maxsize=1000)
+def _reader(kind: Any) -> Callable[[Any], Iterable[Any]] | None:
+    """How to read the fields of a frozen dataclass or struct, or of a named tuple; `None` for other classes."""
+    if issubclass(kind, tuple):
+        return None if "__dict__" in dir(kind) else iter
+    if (parameters := vars(kind).get("__dataclass_params__")) is not None and parameters.frozen:
+        names = [field.name for field in dataclasses.fields(kind)]
+    elif issubclass(kind, msgspec.Struct) and kind.__struct_config__.frozen:
+        names = list(kind.__struct_fields__)
+    else:
+        return None
+    return lambda value: [getattr(value, name, None) for name in names]
 
 
 def _has_bytes(value: Any) -> bool:

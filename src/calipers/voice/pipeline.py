@@ -11,7 +11,7 @@ repeated, a perturbation draws anew for each repeat.
 import copy
 import inspect
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple, TypeAlias
@@ -210,14 +210,28 @@ async def evaluated(
     evaluator: Evaluator, expected: list[ToolCall], actual: list[ToolCall], *, by_name: bool
 ) -> EvalResult:
     """What an evaluator says of the calls, and how long it took; `by_name` passes them by the names of its parameters."""
+    found = _asked(evaluator, expected, actual, by_name=by_name)
+    return await found if inspect.isawaitable(found) else found
+
+
+def _asked(
+    evaluator: Evaluator, expected: list[ToolCall], actual: list[ToolCall], *, by_name: bool
+) -> EvalResult | Awaitable[EvalResult]:
+    """The same, to be waited for only if the evaluator has to be."""
     start = perf_counter()
     ask: Any = evaluator.evaluate
     wanted, made = list(expected), list(actual)
     found = ask(expected=wanted, actual=made) if by_name else ask(wanted, made)
-    said = await found if inspect.isawaitable(found) else found
-    result = _as_result(said, evaluator, expected, actual)
-    result.timings = {**result.timings, "evaluate": perf_counter() - start}
-    return result
+
+    def timed(said: Any) -> EvalResult:
+        result = _as_result(said, evaluator, expected, actual)
+        result.timings = {**result.timings, "evaluate": perf_counter() - start}
+        return result
+
+    async def later() -> EvalResult:
+        return timed(await found)
+
+    return later() if inspect.isawaitable(found) else timed(found)
 
 
 def _as_result(
@@ -331,10 +345,15 @@ async def evaluate_calls(
     by_name = _takes_names(checked)
     listed = [_with_calls(case) for case in cases]
 
-    async def calls(expected: list[ToolCall], actual: list[ToolCall]) -> EvalResult:
+    async def waits(expected: list[ToolCall], actual: list[ToolCall]) -> EvalResult:
         return await evaluated(checked, expected, actual, by_name=by_name)
 
-    dataset: Dataset[str, Any, Any] = Dataset(name=name, cases=listed, evaluators=[calls])
+    def calls(expected: list[ToolCall], actual: list[ToolCall]) -> EvalResult | Awaitable[EvalResult]:
+        return _asked(checked, expected, actual, by_name=by_name)
+
+    waits.__name__ = calls.__name__
+    judge = waits if inspect.iscoroutinefunction(checked.evaluate) else calls
+    dataset: Dataset[str, Any, Any] = Dataset(name=name, cases=listed, evaluators=[judge])
     chosen: dict[str, Any] = {"progress": False, **options}
     return await dataset.evaluate(task, name=name, **chosen)
 
