@@ -5,6 +5,7 @@ code, which is then shown without the frames of Calipers around it.
 """
 
 import os
+import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, TextIO
 
@@ -74,7 +75,9 @@ def _beside(path: "Path") -> str:
 
 
 def note(message: str) -> None:
-    """Say something beside the output."""
+    """Say something beside the output, after what was printed before: where both go into one pipe, they keep their order."""
+    with suppress(OSError, ValueError):  # its reader has gone, or user code closed it
+        sys.stdout.flush()
     click.echo(shown(message), err=True)
 
 

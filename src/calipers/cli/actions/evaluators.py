@@ -8,6 +8,7 @@ import textwrap
 from collections.abc import Sequence
 from difflib import get_close_matches
 from functools import cache
+from itertools import pairwise
 from typing import Any, is_typeddict
 
 import click
@@ -120,24 +121,28 @@ def _default(value: Any) -> str:
     return "made for each" if made_anew else repr(value)
 
 
-@cache
 def _field_docs(kind: Kind) -> dict[str, str]:
     """The line below each field, of the class and those it derives from."""
+    classes = reversed(kind.__mro__) if isinstance(kind, type) else ()
+    return {name: line for each in classes for name, line in _own_field_docs(each).items()}
+
+
+@cache
+def _own_field_docs(kind: type) -> dict[str, str]:
+    """The same, of one class alone: most derive from the same few."""
+    try:
+        body = ast.parse(textwrap.dedent(inspect.getsource(kind))).body[0]
+    except (OSError, TypeError, SyntaxError):  # it has no source
+        return {}
     found: dict[str, str] = {}
-    for each in reversed(kind.__mro__) if isinstance(kind, type) else ():
-        try:
-            body = ast.parse(textwrap.dedent(inspect.getsource(each))).body[0]
-        except (OSError, TypeError, SyntaxError):  # it has no source
-            continue
-        if not isinstance(body, ast.ClassDef):
-            continue
-        for node, below in zip(body.body, body.body[1:], strict=False):
-            match node, below:
-                case (
-                    ast.AnnAssign(target=ast.Name(id=name)),
-                    ast.Expr(value=ast.Constant(value=str() as text)),
-                ):
-                    found[name] = " ".join(text.split())
+    lines = body.body if isinstance(body, ast.ClassDef) else []
+    for node, below in pairwise(lines):
+        match node, below:
+            case (
+                ast.AnnAssign(target=ast.Name(id=name)),
+                ast.Expr(value=ast.Constant(value=str() as text)),
+            ):
+                found[name] = " ".join(text.split())
     return found
 
 
