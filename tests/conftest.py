@@ -5,7 +5,9 @@ import gc
 import os
 import signal
 import sys
+import tempfile
 from collections.abc import Generator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -19,7 +21,7 @@ settings.register_profile(
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
     derandomize=True,
-    max_examples=40,
+    max_examples=25,
 )
 settings.load_profile("calipers")
 # On the second and third Python, what laws hold is not the question any more, but whether the code runs.
@@ -67,6 +69,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     left_out = [item for item in items if item not in kept]
     config.hook.pytest_deselected(items=left_out)
     items[:] = [item for item in items if item in kept]
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Run the tests in an empty folder.
+
+    What one of them leaves behind is not left in the checkout, and a run that is kept
+    there does not ask git about the state of thousands of files.
+    """
+    if session.config.option.collectonly:
+        return
+    folder = tempfile.TemporaryDirectory(prefix="calipers-tests-")
+    session.config.add_cleanup(folder.cleanup)
+    session.config.add_cleanup(partial(os.chdir, session.config.invocation_params.dir))
+    os.chdir(folder.name)
 
 
 @pytest.hookimpl(wrapper=True)

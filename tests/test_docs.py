@@ -14,11 +14,11 @@ import re
 import shlex
 import subprocess
 import sys
+import tempfile
 import types
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 from calipers.cli.app import app
 from calipers.stores.run_info import process_token
@@ -27,6 +27,7 @@ ROOT = Path(__file__).resolve().parent.parent
 NOTEBOOK = ROOT / "docs" / "how-to" / "in-a-notebook.md"
 """A page whose blocks are cells: `test_notebook` runs it in a kernel."""
 PAGES = sorted({ROOT / "README.md", *(ROOT / "docs").rglob("*.md")} - {NOTEBOOK})
+WITHOUT_PLUGINS = "-p no:hypothesispytest -p no:anyio -p no:langsmith_plugin"
 FENCE = re.compile(r"^([ \t]*)```([^\n`]*)\n(.*?)^\1```[ \t]*$", re.DOTALL | re.MULTILINE)
 
 
@@ -58,38 +59,81 @@ def run_python(text, module, page):
     return printed.getvalue()
 
 
+CALIPERS = re.compile(
+    r"""calipers (?P<words>(?:[^|&;<>$`*?~\\#'"]|'[^']*'|"[^"$`\\]*")*?)
+        (?P<both>\s2>&1)? (?P<nowhere>\s>\s?/dev/null)? \s* (?:(?P<then>\||;|&&) \s* (?P<rest>.*))? $""",
+    re.VERBOSE,
+)
+"""A command that begins with `calipers`, up to what a shell has to do with its outcome."""
+
+
 def run_console(text, folder):
     """Check each command of a console block against the output shown below it."""
     for command, shown in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n?)*)", text, re.MULTILINE):
-        words = shlex.split(command)
-        # A shell has nothing to do for most commands, and Python need not start again for each of them.
-        run = (
-            run_here if words[0] == "calipers" and not set(command) & set("|&;<>$`*?~#\\") else run_in_a_shell
-        )
-        done = run(command, folder)
-        assert matches(shown, done.stdout), f"$ {command}\nprinted\n{done.stdout}{done.stderr}\nnot\n{shown}"
+        printed, problems = run_command(command, folder)
+        assert matches(shown, printed), f"$ {command}\nprinted\n{printed}{problems}\nnot\n{shown}"
 
 
-def run_in_a_shell(command, folder):
+def run_command(command, folder, before=0):
+    """What a command writes to its two streams. `calipers` runs in this process: Python need not start again for each of them.
+
+    The rest of the line is the shell's work, which is told how the command before ended.
+    """
+    parts = CALIPERS.fullmatch(command)
+    if parts is None:
+        done = run_in_a_shell(f"(exit {before}); {command}" if before else command, folder)
+        return done.stdout, done.stderr
+    code, printed, problems = run_here(
+        parts["words"], folder, together=bool(parts["both"]) and not parts["nowhere"]
+    )
+    if parts["nowhere"]:
+        # `2>&1 >/dev/null` leaves what was meant for the other stream.
+        printed, problems = (problems, "") if parts["both"] else ("", problems)
+    if parts["then"] == "|":
+        done = run_in_a_shell(parts["rest"], folder, input=printed)
+        return done.stdout, problems + done.stderr
+    if parts["then"] == ";" or (parts["then"] == "&&" and code == 0):
+        further = run_command(parts["rest"], folder, before=code)
+        return printed + further[0], problems + further[1]
+    return printed, problems
+
+
+def run_in_a_shell(command, folder, **options):
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     # A reader need not have the plugins that these tests are run with, and they take long to load.
-    env = os.environ | {"PATH": path, "COLUMNS": "80", "PYTEST_ADDOPTS": "-p no:hypothesispytest -p no:anyio"}
+    env = os.environ | {"PATH": path, "COLUMNS": "80", "PYTEST_ADDOPTS": WITHOUT_PLUGINS}
     return subprocess.run(
-        command, shell=True, cwd=folder, capture_output=True, text=True, env=env, timeout=120
+        command, shell=True, cwd=folder, capture_output=True, text=True, env=env, timeout=120, **options
     )
 
 
-def run_here(command, folder):
-    """Run `calipers` in this process, which forgets what was imported from the folder."""
+def run_here(words, folder, *, together=False):
+    """Run `calipers` in this process, which forgets what was imported from the folder: its exit code, and what it wrote."""
     path, modules = list(sys.path), set(sys.modules)
-    try:
-        process_token.cache_clear()  # to a store, each command is a process of its own
-        return CliRunner().invoke(app, shlex.split(command)[1:], prog_name="calipers")
-    finally:
-        sys.path[:] = path
-        for name in set(sys.modules) - modules:
-            if str(getattr(sys.modules[name], "__file__", None)).startswith(str(folder)):
-                del sys.modules[name]
+    with (
+        tempfile.TemporaryFile("w+", encoding="utf-8") as out,
+        tempfile.TemporaryFile("w+", encoding="utf-8") as err,
+    ):
+        if together:  # two streams of one file, as a shell has it
+            os.dup2(out.fileno(), err.fileno())
+        try:
+            process_token.cache_clear()  # to a store, each command is a process of its own
+            with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+                app.main(shlex.split(words))
+        except SystemExit as ended:
+            code = ended.code
+        finally:
+            sys.path[:] = path
+            for name in set(sys.modules) - modules:
+                if str(getattr(sys.modules[name], "__file__", None)).startswith(str(folder)):
+                    del sys.modules[name]
+        return code, _read(out), "" if together else _read(err)
+
+
+def _read(file):
+    file.flush()
+    file.seek(0)
+    return file.read()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())

@@ -2,7 +2,6 @@
 
 import importlib
 import importlib.util
-import linecache
 import os
 import random
 import re
@@ -33,6 +32,8 @@ class Folder:
         self.path = list(sys.path)
         self.environment = dict(os.environ)
         self.library = {name: dict(vars(sys.modules[name])) for name in ("json", "builtins")}
+        self.modules: set[str] = set()
+        """Those that were loaded when a program came."""
 
     def load(self, source: str) -> types.ModuleType:
         """Write the files of a program, and import `evals`."""
@@ -48,8 +49,6 @@ class Folder:
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text + part, encoding="utf-8")
         sys.path[:0] = [str(folder), str(folder / "site-packages")]
-        importlib.invalidate_caches()
-        linecache.clearcache()
         return importlib.import_module("evals")
 
     def leave(self) -> None:
@@ -62,9 +61,10 @@ class Folder:
             for added in now.keys() - before.keys():
                 del now[added]
             now.update(before)
-        for name, module in list(sys.modules.items()):
-            if str(getattr(module, "__file__", None) or "").startswith(str(self.root)):
+        for name in sys.modules.keys() - self.modules:
+            if str(getattr(sys.modules[name], "__file__", None) or "").startswith(str(self.root)):
                 del sys.modules[name]
+        self.modules = set(sys.modules)
 
 
 @pytest.fixture

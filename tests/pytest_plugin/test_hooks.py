@@ -177,7 +177,7 @@ def test_it_can_be_found_and_left_out_by_its_name(folder):
     env = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     slow = [
         word
-        for name in ("asyncio", "hypothesispytest", "xdist", "xdist.looponfail")
+        for name in ("anyio", "asyncio", "hypothesispytest", "langsmith_plugin", "xdist", "xdist.looponfail")
         for word in ("-p", f"no:{name}")
     ]
     for arguments, said in ([], "3 passed"), (["-p", "no:calipers"], "'calipers' not found in `markers`"):

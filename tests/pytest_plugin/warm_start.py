@@ -2,8 +2,8 @@
 
 Loading pytest takes longer than most of what is tested here. This program reads an order per line, as JSON: arguments,
 folder, environment and the files for what is printed. Each is carried out by a fork, which ends as any program does;
-the answer is its exit code. Nothing of Calipers is loaded before the fork, so that each run loads what it would have
-loaded, when it would have; of what Calipers depends on, the large ones are.
+the answer is its exit code. What every run that measures loads of Calipers is loaded before the fork, but for the plugin itself,
+which pytest must be the first to load; what a run loads, and when, is asked of a fresh process (`fresh=True`).
 """
 
 import asyncio  # noqa: F401
@@ -20,6 +20,13 @@ import pytest
 import regex  # noqa: F401
 import rich.console  # noqa: F401
 from _pytest.config import get_config
+
+import calipers.comparison.columns
+import calipers.evaluators.equality
+import calipers.report.summary
+import calipers.run.evaluation
+import calipers.scoring.scoring
+import calipers.views.terminal  # noqa: F401
 
 SECONDS = 120
 """A run that takes longer is ended."""
