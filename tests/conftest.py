@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Generator
 from functools import partial
 from pathlib import Path
@@ -46,8 +47,15 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
 
+FEW = 3
+"""Tests of a file that show whether its code runs at all."""
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--brief", action="store_true", help="of a test's parameters, try only the first")
+    parser.addoption(
+        "--few-of", action="append", default=[], help="with --brief: of each file of this folder, a few tests"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -63,8 +71,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if not config.getoption("--brief"):
         return
     first: dict[str, pytest.Item] = {}
+    few = tuple(f"{folder}/" for folder in config.getoption("--few-of"))
+    of_file: Counter[str] = Counter()
     for item in items:
-        first.setdefault(item.nodeid.partition("[")[0], item)
+        name, file = item.nodeid.partition("[")[0], item.nodeid.partition("::")[0]
+        if name in first or (file.startswith(few) and of_file[file] == FEW):
+            continue
+        of_file[file] += 1
+        first[name] = item
     kept = set(first.values())
     left_out = [item for item in items if item not in kept]
     config.hook.pytest_deselected(items=left_out)

@@ -2,8 +2,8 @@
 
 Looks for python3.11 to python3.14 on the PATH and among pyenv's versions; each gets an environment of its own,
 `.venv-3.x`, which is kept for the next time; with `--set-up` that is all that happens. Laws are tried with fewer examples
-there, and a test with the first of its parameters: the first Python has held the rest. What cannot differ between Pythons is left out, see `SAME_EVERYWHERE`. What runs on
-the oldest and on the newest rarely fails between them, and a suite that takes long is not run.
+there, and a test with the first of its parameters: the first Python has held the rest. What cannot differ between Pythons is left out,
+see `SAME_EVERYWHERE`, or tried in part, see `FEW_OF`. What runs on the oldest and on the newest rarely fails between them, and a suite that takes long is not run.
 
 Several Pythons are tested side by side, with a share of the processors each: to share out one Python's tests among processes,
 each of these would have to collect all of them, which takes as long as many of the tests.
@@ -26,6 +26,9 @@ SAME_EVERYWHERE = {
     "tests/test_docs.py": "what the pages call has tests of its own; here it is how they show it",
     "tests/test_examples.py": "the same of the examples",
     "tests/plugins/test_example.py": "the same of the example of a plugin; finding plugins is tested everywhere",
+    "tests/test_other_systems.py": "plays another system; what that lacks is the same",
+    "tests/cli/test_user_code.py": "a table of exit codes; test_interruptions.py has the same of runs",
+    "tests/views/html/test_comparison_page.py": "the browser decides",
     "tests/views/html/test_page.py": "the browser decides; the page that it gets is tested in test_document.py",
     "tests/voice/test_demo.py": "how much is understood is up to a compiled recognizer",
     "tests/voice/test_decoder.py": "the same",
@@ -63,6 +66,24 @@ SAME_EVERYWHERE = {
 }
 """What is tested on the first Python only, and why that is enough: files, and tests by how their names begin."""
 
+FEW_OF = {
+    "tests/agents": "verdicts are read off traces",
+    "tests/cli": "options and sentences; what a command does is tested with what it calls",
+    "tests/comparison": "arithmetic",
+    "tests/evaluators": "claims about values",
+    "tests/exchange": "formats of files",
+    "tests/files": "the same",
+    "tests/gate": "arithmetic",
+    "tests/matching": "the same",
+    "tests/models": "messages of providers",
+    "tests/report": "arithmetic",
+    "tests/rollouts": "trees of turns",
+    "tests/stats": "arithmetic",
+    "tests/views": "text made of reports",
+    "tests/voice": "sound, in compiled code",
+}
+"""Folders whose code does not depend on the Python, and what it does instead: a few tests of each file show that it runs."""
+
 
 def find(minor: int) -> Path | None:
     """An interpreter of Python 3.<minor> that runs."""
@@ -90,8 +111,9 @@ def start(own: Path, processors: int, output: IO[bytes] | None) -> subprocess.Po
     if processors > 1:
         options += ["-n", str(processors), "--dist", "worksteal"]
     left_out = [f"--{'deselect' if '::' in name else 'ignore'}={name}" for name in SAME_EVERYWHERE]
+    few = [f"--few-of={folder}" for folder in FEW_OF]
     return subprocess.Popen(
-        [own, "-m", "pytest", *options, *left_out], cwd=ROOT, stdout=output, stderr=output
+        [own, "-m", "pytest", *options, *few, *left_out], cwd=ROOT, stdout=output, stderr=output
     )
 
 
@@ -115,16 +137,16 @@ def test(environments: dict[str, Path]) -> list[str]:
 
 
 def missing() -> list[str]:
-    """What `SAME_EVERYWHERE` names and is not there."""
+    """What `SAME_EVERYWHERE` and `FEW_OF` name and is not there."""
 
     def there(name: str) -> bool:
         path, *inside = name.split("::")
-        if not (ROOT / path).exists():
-            return False
+        if not inside:
+            return (ROOT / path).exists()
         text = (ROOT / path).read_text(encoding="utf-8")
         return all(f"def {part}" in text or f"class {part}" in text for part in inside)
 
-    return [name for name in SAME_EVERYWHERE if not there(name)]
+    return [name for name in (*SAME_EVERYWHERE, *FEW_OF) if not there(name)]
 
 
 def install(python: Path, own: Path) -> None:
@@ -145,7 +167,9 @@ def install(python: Path, own: Path) -> None:
 def main(*, only_set_up: bool, every: bool) -> int:
     """Test on other Pythons than the one that runs this; 1 if any failed."""
     if gone := missing():
-        print(f"SAME_EVERYWHERE names {gone[0]!r}, which is not there: correct it in tools/each_python.py")
+        print(
+            f"SAME_EVERYWHERE or FEW_OF names {gone[0]!r}, which is not there: correct it in tools/each_python.py"
+        )
         return 1
     others = [minor for minor in MINORS if minor != sys.version_info.minor]
     found = {minor: python for minor in others if (python := find(minor)) is not None}
