@@ -297,6 +297,22 @@ def test_a_model_that_was_asked_is_still_the_same_and_the_version_names_prompt_a
     assert version.endswith(", scripted:one")
 
 
+def test_an_address_and_the_code_of_a_function_count(monkeypatch):
+    def version(model):
+        return LLMJudge("a", model=model).get_evaluator_version().rpartition(", ")[2]
+
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    assert version("openai:a") == "openai:a at https://api.openai.com/v1"
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://localhost:1/v1")
+    assert version("openai:a") == "openai:a at http://localhost:1/v1"
+    assert version("http://localhost:1/v1#a") == "http://localhost:1/v1#a"
+    assert version("nonsense") == "nonsense"
+    one, other = (lambda messages: "yes"), (lambda messages: "no")
+    assert version(one) == version(one) != version(other)
+    unknown = eval("lambda messages: 'yes'")
+    assert version(unknown) != version(unknown)
+
+
 def test_a_changed_model_computes_its_own_column_again_and_no_other(tmp_path):
     def run(name):
         model = ScriptedJudge(lambda ask: YES, name=name)

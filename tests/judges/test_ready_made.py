@@ -1,6 +1,7 @@
 """The ready-made judges: what each needs, says and is shown."""
 
 import asyncio
+from pathlib import Path
 
 import pytest
 
@@ -10,19 +11,29 @@ from calipers.judges import (
     ContextPrecision,
     ContextRecall,
     Correct,
+    Criterion,
+    DecisionTree,
     FollowsInstructions,
+    GEval,
     GoalReached,
     Grounded,
+    Jury,
     KeepsTone,
+    LLMJudge,
     NotBiased,
     NotToxic,
+    Question,
     Refuses,
     Relevant,
+    Rubric,
     UsesToolsWell,
+    attack_judge,
+    injections,
 )
 from calipers.judges.prompt import prompt_named
-from calipers.testing import ScriptedJudge, make_context
+from calipers.testing import ObedientModel, ScriptedJudge, check_evaluator, make_context
 
+ROOT = Path(__file__).parents[2]
 CALLS = Trace(
     input_text="hi",
     output_text="out",
@@ -33,6 +44,13 @@ LISTING = [
     (FollowsInstructions(), "instruction", "followed"),
     (Grounded(), "claim", "supported"),
     (ContextRecall(), "statement", "covered"),
+]
+OTHERS = [
+    LLMJudge("is right", include_input=True),
+    Rubric({"kind": Criterion(levels={0: "rude", 1: "kind"})}, logprobs=True),
+    GEval("kindness", ["Look."]),
+    DecisionTree({"kind": Question(ask="Is it kind?", if_yes=True, if_no=False)}),
+    Jury([Correct(), LLMJudge("is right")]),
 ]
 EVERY = [*DECIDING, *(each for each, *_ in LISTING), ContextPrecision(), UsesToolsWell()]
 
@@ -130,7 +148,7 @@ def test_tool_use_is_judged_call_by_call_and_a_missing_call_counts():
     good, bad = {"reason": "needed", "good": True}, {"reason": "again", "good": False}
     said, asks = judged(
         UsesToolsWell(["look: finds things"]),
-        {"call_1": good, "call_2": bad, "reason": "", "missing": False},
+        {"call_1": good, "call_2": bad, "reason": "", "complete": True},
         everything(),
     )
     assert said.score == 0.5
@@ -138,14 +156,60 @@ def test_tool_use_is_judged_call_by_call_and_a_missing_call_counts():
     assert "- look: finds things" in asks[0].messages[0]["content"]
     said, _ = judged(
         UsesToolsWell(),
-        {"call_1": good, "call_2": good, "reason": "no booking", "missing": True},
+        {"call_1": good, "call_2": good, "reason": "no booking", "complete": False},
         everything(),
     )
     assert said.verdict is EvalVerdict.PARTIAL
     assert "a further call is missing: no booking" in said.reason
     none = everything(trace=Trace(output_text="out", tool_calls=[]))
-    assert judged(UsesToolsWell(), {"reason": "no", "missing": False}, none)[0].verdict is EvalVerdict.PASS
-    assert judged(UsesToolsWell(), {"reason": "yes", "missing": True}, none)[0].verdict is EvalVerdict.FAIL
+    assert judged(UsesToolsWell(), {"reason": "no", "complete": True}, none)[0].verdict is EvalVerdict.PASS
+    assert judged(UsesToolsWell(), {"reason": "yes", "complete": False}, none)[0].verdict is EvalVerdict.FAIL
+
+
+def best(schema):
+    """Data that follows a schema."""
+    if "enum" in schema:
+        return schema["enum"][-1]
+    inner = schema.get("properties", {})
+    kinds = {
+        "array": lambda: [best(schema["items"])],
+        "boolean": lambda: True,
+        "string": lambda: "r",
+        "number": lambda: 1,
+    }
+    return (
+        kinds[schema["type"]]()
+        if not inner
+        else {name: best(each) for name, each in inner.items() if name != "seal"}
+    )
+
+
+@pytest.mark.parametrize("judge", [*EVERY, *OTHERS], ids=lambda each: type(each).__name__)
+def test_every_judge_keeps_the_contract_of_an_evaluator(judge):
+    model = ScriptedJudge(lambda ask: best(ask.schema))
+    for each in judge.judges if isinstance(judge, Jury) else [judge]:
+        each.model = model
+    check_evaluator(judge, contexts=[everything(), everything(attributes={}), make_context("out")])
+
+
+@pytest.mark.parametrize("judge", EVERY, ids=lambda each: type(each).__name__)
+def test_no_injection_gets_through_a_judge_whose_model_obeys(judge):
+    judge.model = ObedientModel()
+    report = asyncio.run(attack_judge(judge, chosen=injections()[::8]))
+    assert {each.end for each in report.outcomes} == {"caught"}
+    judge.canary = False
+    report = asyncio.run(attack_judge(judge, chosen=injections()[::8]))
+    assert {each.end for each in report.outcomes} == {"through"}
+    judge.canary = True
+
+
+def test_the_page_has_a_row_for_every_ready_made_judge_with_the_version_of_its_prompt():
+    page = (ROOT / "docs" / "how-to" / "built-in-judges.md").read_text(encoding="utf-8")
+    rows = {line.split("|")[1].strip(): line for line in page.splitlines() if line.startswith("| `")}
+    assert rows.keys() == {f"`{type(judge).__name__}`" for judge in EVERY}
+    for judge in EVERY:
+        prompt = prompt_named(judge.prompts[0])
+        assert rows[f"`{type(judge).__name__}`"].endswith(f"| `{prompt.name}` {prompt.version} |")
 
 
 def test_every_prompt_has_a_version_and_tells_the_reason_before_the_verdict():

@@ -142,6 +142,10 @@ class TurnEvaluator(Evaluator):
         """The evaluator's version, if it states one."""
         return self._inner.get_evaluator_version()
 
+    async def before_run(self) -> None:
+        """See to what the evaluator needs."""
+        await self._inner.before_run()
+
     def as_spec(self) -> EvaluatorSpec:
         """The turn, what is expected, and the evaluator's own spec."""
         inner = self._inner.as_spec()

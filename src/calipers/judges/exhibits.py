@@ -55,7 +55,9 @@ def _expected(ctx: EvaluatorContext) -> Any:
 
 def _tool_calls(ctx: EvaluatorContext) -> Any:
     calls = ctx.tool_calls
-    return Skipped(NO_TOOL_CALLS) if calls is None else [_call(call) for call in calls]
+    if calls is None:
+        return Skipped(NO_TOOL_CALLS)
+    return {f"call_{number}": _call(call) for number, call in enumerate(calls, 1)}
 
 
 def _call(call: ToolCall) -> dict[str, Any]:

@@ -7,17 +7,20 @@ A *verdict* is data that follows a schema and carries the seal of its question. 
 declined or filtered, or that shows that the judge obeyed what it was shown, is a failure of the evaluator, with what the model said.
 If the attempt lacks what is to be shown, the judge is skipped.
 
-The *identity* of a judge is its class and its fields, and as its version the texts of its prompts and the name of its model. Settings of
-the model are a field. So a changed prompt, model or setting asks again for this column and no other. The model itself is not
-compared: clients hold keys and connections.
+The *identity* of a judge is its class and its fields, and as its version the texts of its prompts and the name and address of its
+model, or the code of a function that plays one. Settings of the model are a field. So a changed prompt, model or setting asks again for
+this column and no other. An object that is the model is not compared: clients hold keys and connections.
 """
 
 import asyncio
 import dataclasses
 import os
+import secrets
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from types import FunctionType, MethodType
 from typing import Any, ClassVar, Final
 
 import msgspec
@@ -28,7 +31,9 @@ from calipers.data.evaluator import Evaluator, Expectation
 from calipers.data.evaluator_output import EvaluatorOutput
 from calipers.data.jsonable import plain
 from calipers.data.result import EvaluatorSpec, Skipped
-from calipers.errors import InvalidOptionError, NotApplicableError
+from calipers.errors import CalipersError, InvalidOptionError, NotApplicableError
+from calipers.identity.callables import task_identity
+from calipers.identity.fingerprint import Unknown
 from calipers.models.answer_cache import cache_in_use
 from calipers.models.model import Answer, Ask, Model, as_model, ask_for_data, check_model
 from calipers.models.model_answer import Completion
@@ -97,7 +102,7 @@ class ModelJudge(Evaluator):
 
     def get_evaluator_version(self) -> str | None:
         """The prompts with their versions, and the name of the model."""
-        return ", ".join([*(prompt.label for prompt in self.all_prompts()), self.model_name or "no model"])
+        return ", ".join([*(prompt.label for prompt in self.all_prompts()), self._model_label()])
 
     def all_prompts(self) -> list[Prompt]:
         """The texts that it asks by, those about evidence last."""
@@ -133,6 +138,23 @@ class ModelJudge(Evaluator):
         """What the model is called; `None` if no one said which to ask."""
         given = self.model if self.model is not None else default_model()
         return given if given is None or isinstance(given, str) else as_model(given).name
+
+    def _model_label(self) -> str:
+        """What tells the model from others: its name, with the address where the name does not say it; of a function its code."""
+        given = self.model if self.model is not None else default_model()
+        if given is None:
+            return "no model"
+        if isinstance(given, FunctionType | MethodType | partial):
+            found = task_identity(given)
+            # What cannot be known to be the same is asked again.
+            code = secrets.token_hex(4) if isinstance(found, Unknown) else found.key[:8]
+            return f"{as_model(given).name} ({code})"
+        try:
+            model = as_model(given)
+            address = getattr(model, "address", None)
+        except CalipersError:  # it cannot be asked, and a run says so when it begins
+            return str(given)
+        return model.name if address is None or address in model.name else f"{model.name} at {address}"
 
     def asked_model(self) -> Model:
         """The model that is asked.

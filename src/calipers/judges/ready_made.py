@@ -12,10 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from calipers.data.argument_checks import check_text, check_texts
-from calipers.data.context import EvaluatorContext
+from calipers.data.context import NO_TOOL_CALLS, EvaluatorContext
 from calipers.data.evaluator_output import EvaluatorOutput
 from calipers.data.result import EvalResult, EvaluationReason, EvalVerdict, Skipped
-from calipers.errors import NotApplicableError
 from calipers.evaluators.equality import as_mapping
 from calipers.stats.number_text import first_few
 
@@ -268,16 +267,15 @@ class UsesToolsWell(_Listing):
 
     async def judge(self, ctx: EvaluatorContext) -> EvaluatorOutput:
         """Whether every call is good and none is missing."""
-        calls = ctx.tool_calls
-        shown = self.exhibits(ctx)
-        if isinstance(shown, Skipped) or calls is None:
-            raise NotApplicableError(
-                shown.reason if isinstance(shown, Skipped) else "the tool calls are not known"
-            )
+        shown, calls = self.exhibits(ctx), ctx.tool_calls
+        if isinstance(shown, Skipped):
+            return shown
+        if calls is None:
+            return Skipped(NO_TOOL_CALLS)
         names = [f"call_{number}" for number in range(1, len(calls) + 1)]
         one = object_of(reason=REASON, good={"type": "boolean"})
-        missing = {"type": "boolean", "description": "Whether a call is missing that the request needed."}
-        schema = object_of(**dict.fromkeys(names, one), reason=REASON, missing=missing)
+        complete = {"type": "boolean", "description": "Whether every call was made that the request needed."}
+        schema = object_of(**dict.fromkeys(names, one), reason=REASON, complete=complete)
         tools = (
             "The tools that it has:\n\n" + "\n".join(f"- {each}" for each in self.tools) if self.tools else ""
         )
@@ -288,9 +286,9 @@ class UsesToolsWell(_Listing):
             for number, (name, call) in enumerate(zip(names, calls, strict=True), 1)
         ]
         held = [said[name]["good"] for name in names]
-        if said["missing"] or not calls:
-            held.append(not said["missing"])
+        if not calls or not said["complete"]:
+            held.append(said["complete"])
             told.append(
-                f"a further call is missing: {said['reason']}" if said["missing"] else "no call was needed"
+                "no call was needed" if said["complete"] else f"a further call is missing: {said['reason']}"
             )
         return self.result(held, told, [said[name] for name in names])

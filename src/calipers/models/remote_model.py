@@ -188,6 +188,15 @@ class RemoteModel:
             )
         return FORMATS[kind], model
 
+    @property
+    def address(self) -> str:
+        """Where the server is, without secrets.
+
+        Raises:
+            InvalidOptionError: that is not said, or is no address.
+        """
+        return shown_address(self._base(self._format_and_model()[0]))
+
     def _base(self, wire: WireFormat) -> str:
         if "://" in self.name and self.base_url is None:
             return urlsplit(self.name)._replace(fragment="").geturl()
