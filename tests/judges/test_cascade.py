@@ -9,6 +9,7 @@ from calipers import Case, Dataset
 from calipers.errors import InvalidOptionError, InvalidOutputError
 from calipers.evaluators import Contains, Equals, EvaluationReason, Length, Skipped
 from calipers.judges import Cascade, Jury, LLMJudge
+from calipers.stores import open_store, score_again
 from calipers.testing import ScriptedJudge, make_context
 
 
@@ -183,3 +184,24 @@ def test_a_cascade_comes_back_from_a_file(tmp_path):
     dataset.to_file(tmp_path / "d.yaml")
     again = Dataset.from_file(tmp_path / "d.yaml")
     assert again.evaluators == [cascade]
+
+
+def test_a_kept_run_keeps_what_the_stages_said_and_scoring_again_estimates_again(tmp_path):
+    def passes(share):
+        return Cascade([Contains("t")], judge=says(True), expensive=says(False), share=share)
+
+    path = str(tmp_path / "runs.db")
+    cases = [Case(name=f"{n}", inputs=f"t {n}") for n in range(60)]
+    dataset = Dataset(name="d", cases=cases, evaluators=[passes(0.2)])
+    dataset.evaluate_sync(lambda inputs: inputs, name="kept", store=path, progress=False)
+    with open_store(path) as store:
+        kept = store.report("kept")
+    assert steps(kept.cases[0].assertions["Cascade"])["probability"] == 0.2
+    assert [analysis.title for analysis in kept.analyses] == ["Cascade"]
+    again = score_again(path, "kept", evaluators=[passes(1.0)], replace=True)
+    (table,) = again.analyses
+    assert {row[0]: row[1] for row in table.rows}["expensive judge, of everything"] == 0
+    reused = dataset.evaluate_sync(
+        lambda inputs: inputs, name="again", store=path, reuse=True, progress=False
+    )
+    assert [analysis.title for analysis in reused.analyses] == ["Cascade"]
