@@ -186,6 +186,14 @@ def test_a_cascade_comes_back_from_a_file(tmp_path):
     assert again.evaluators == [cascade]
 
 
+def test_a_report_of_the_failed_attempts_alone_is_no_ground_for_an_estimate():
+    dataset = Dataset(
+        name="d", cases=[Case(name="a", inputs="t")], evaluators=[Cascade([Contains("t")], judge=says(True))]
+    )
+    with pytest.raises(InvalidOptionError, match="Cascade looks at every attempt"):
+        dataset.evaluate_sync(lambda inputs: inputs, keep="failed", progress=False)
+
+
 def test_a_kept_run_keeps_what_the_stages_said_and_scoring_again_estimates_again(tmp_path):
     def passes(share):
         return Cascade([Contains("t")], judge=says(True), expensive=says(False), share=share)

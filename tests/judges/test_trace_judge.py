@@ -10,7 +10,8 @@ from calipers.evaluators import Skipped
 from calipers.judges import TraceJudge
 from calipers.judges.fence import seal_in
 from calipers.models.model_answer import Completion
-from calipers.testing import ScriptedModel, make_context
+from calipers.models.remote_model import RemoteModel
+from calipers.testing import AnthropicServer, GeminiServer, OpenAIServer, Reply, ScriptedModel, make_context
 
 LONG = 200
 
@@ -203,3 +204,33 @@ def test_what_is_no_conversation_is_skipped_and_odd_options_are_refused():
         TraceJudge("x", include_conversation=True)
     with pytest.raises(InvalidOptionError, match="max_steps"):
         TraceJudge("x", max_steps=1)
+
+
+def reads_over_the_wire(received):
+    """A model on a server that searches, reads and decides, one step for each request."""
+    asked = received.body.decode()
+    seal = seal_in([{"role": "system", "content": asked}])
+    if "1 turn found." not in asked:
+        return Reply(calls=[ToolCall("search", {"text": "wrong account"})])
+    if "Turn 122, characters" not in asked:
+        return Reply(calls=[ToolCall("read_turn", {"turn": 122})])
+    given = {"reason": "wrong account", "evidence": [122], "pass": False, "seal": seal}
+    return Reply(calls=[ToolCall("give_verdict", given)])
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        (OpenAIServer, "openai:some"),
+        (OpenAIServer, "openai-responses:some"),
+        (AnthropicServer, "anthropic:some"),
+        (GeminiServer, "gemini:some"),
+    ],
+)
+def test_it_reads_through_every_protocol(kind, name, monkeypatch):
+    for variable in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY"):
+        monkeypatch.setenv(variable, "key")
+    with kind(reads_over_the_wire) as server:
+        judge = TraceJudge("The account is right.", model=RemoteModel(name, base_url=server.url))
+        said = judge.evaluate_sync(make_context(trace=trace(), inputs="x"))
+    assert (said.value, said.metadata["evidence"], said.metadata["steps"]) == (False, [122], 3)

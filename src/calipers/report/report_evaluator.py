@@ -226,7 +226,7 @@ async def run_report_evaluators(
         await run(name, spec, partial(evaluator.evaluate_async, ctx))
 
 
-def analyses_reports(evaluator: Evaluator) -> bool:
+def analyses_reports(evaluator: Any) -> bool:
     """Whether an evaluator of attempts also has something to say of the whole report."""
     return callable(getattr(evaluator, "analyse_report", None))
 

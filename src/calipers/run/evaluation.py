@@ -22,7 +22,7 @@ from calipers.errors import CalipersError, InvalidOptionError, StoreError
 from calipers.process.interrupt import Signal, held_back, listening, on_interrupt, was_signalled
 from calipers.process.loop import check_asyncio
 from calipers.report.report import Incomplete, Report, Stopping, after_attempts
-from calipers.report.report_evaluator import run_report_evaluators
+from calipers.report.report_evaluator import analyses_reports, run_report_evaluators
 from calipers.run.runner import ForeseeingRule, Options, Run, in_random_order
 from calipers.run.task import Invokable, Task, as_task
 from calipers.run.work import Journal, Keeping, Setup, Unread, WorkQueue, work_items
@@ -157,6 +157,11 @@ def _check(cases: Iterable[Any], report_evaluators: Sequence[Any], plan: Plan, o
     """Refuse options that do not go together, or not with these cases."""
     if options.keep != "all" and report_evaluators:
         raise InvalidOptionError("report evaluators look at every attempt: keep='all', or leave them out")
+    analysing = [each.name for each in plan.evaluators if analyses_reports(each.evaluator)]
+    if options.keep != "all" and analysing:
+        raise InvalidOptionError(
+            f"{analysing[0]} looks at every attempt in the end: keep='all', or leave it out"
+        )
     if options.stop_when is not None and not isinstance(cases, list):
         raise InvalidOptionError(
             "stop_when needs the cases in a random order: make the dataset from a list, such as list(cases)"

@@ -52,6 +52,7 @@ from calipers.plugins.discovery import LOADING
 from calipers.process.interrupt import is_interrupt
 from calipers.process.loop import run_sync
 from calipers.report.report import Report
+from calipers.report.report_evaluator import analyses_reports
 from calipers.run.dataset import Dataset, EvaluateOptions
 from calipers.run.evaluation import draw_seed, task_for
 from calipers.run.task import TaskLike
@@ -441,7 +442,8 @@ class Session:
         rule = None if self.decider is None or evaluation.supporting else self.decider.rule()
         # A dataset that is not a list may have more cases than memory has room for attempts.
         is_lazy = not isinstance(dataset.cases, list)
-        only_failed = is_lazy and options.include_cases != "all" and not dataset.report_evaluators
+        looks_at_all = bool(dataset.report_evaluators) or any(map(analyses_reports, dataset.evaluators))
+        only_failed = is_lazy and options.include_cases != "all" and not looks_at_all
         return EvaluateOptions(
             name=name,
             max_concurrency=options.max_concurrency or project.max_concurrency,
