@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from calipers import Case, Dataset, ReportCase, ReportCaseFailure
 from calipers.agents import TraceRecorder, carry
 from calipers.errors import InvalidOptionError
-from calipers.models import Price, set_prices, wrap
+from calipers.models import Ask, Price, as_model, set_prices, wrap
 from calipers.testing import OpenAIServer, Received, Reply
 
 TOKENS = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
@@ -369,6 +369,21 @@ def test_what_an_evaluator_asks_stands_with_its_result(openai: OpenAI):
     assert case.metrics == {}
     assert case.trace is None
     assert [result.metadata for result in case.results] == [{"metrics": COUNTED}, None]
+
+
+def test_a_model_that_uses_a_wrapped_client_counts_its_answer_once(server: OpenAIServer):
+    from pydantic_ai.models.openai import OpenAIChatModel
+    from pydantic_ai.providers.openai import OpenAIProvider
+
+    async def judge(output: str) -> bool:
+        async with wrap(AsyncOpenAI(api_key="k", base_url=server.url)) as client:
+            model = as_model(OpenAIChatModel("gpt-4o", provider=OpenAIProvider(openai_client=client)))
+            answer = await model.ask(Ask(messages=[{"role": "user", "content": "Hi"}]))
+        return answer.text == "Hello"
+
+    case = run(lambda inputs: inputs, evaluators=[judge])
+    assert case.results[0].value is True
+    assert case.results[0].metadata == {"metrics": COUNTED}
 
 
 def test_a_recording_outside_a_run_has_the_calls_in_order(openai: OpenAI):

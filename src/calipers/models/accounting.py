@@ -16,6 +16,8 @@ Answers from a cache cost nothing and are not counted.
 
 import contextlib
 import sys
+from collections.abc import Iterator
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from calipers.data.attempt import count_usage, counts_here
@@ -69,8 +71,23 @@ def account(
     record(completion, model_name, input_text=input_text, error=error)
 
 
+_counted: ContextVar[bool] = ContextVar("calipers_counted", default=False)
+
+
+@contextlib.contextmanager
+def counted_by_caller() -> Iterator[None]:
+    """A block in which a wrapped client records nothing: what calls it counts the answer."""
+    token = _counted.set(True)
+    try:
+        yield
+    finally:
+        _counted.reset(token)
+
+
 def is_kept() -> bool:
     """Whether a call of the code that runs here would be counted or recorded."""
+    if _counted.get():
+        return False
     recording = sys.modules.get("calipers.agents.recording")  # what is not loaded records nothing
     return counts_here() or (recording is not None and recording.current_recording() is not None)
 

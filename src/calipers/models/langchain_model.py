@@ -7,7 +7,7 @@ ended, it is taken to be whole: the schema decides then.
 from collections.abc import Mapping
 from typing import Any
 
-from .accounting import account
+from .accounting import account, counted_by_caller
 from .answer_data import with_instructions
 from .foreign_errors import model_error
 from .model import Ask
@@ -54,7 +54,8 @@ class LangChainModel:
         }
         try:
             model = self.model.bind_tools(for_chat(ask.tools)) if ask.tools else self.model
-            answer = await model.ainvoke(told, **settings, **(ask.options or {}))
+            with counted_by_caller():
+                answer = await model.ainvoke(told, **settings, **(ask.options or {}))
         except Exception as error:
             raise model_error(error, self.name) from error
         found = _read(answer)

@@ -7,7 +7,7 @@ words. Where the model does not tell how an answer ended, it is taken to be whol
 from collections.abc import Mapping
 from typing import Any
 
-from .accounting import account
+from .accounting import account, counted_by_caller
 from .answer_data import with_instructions
 from .foreign_errors import model_error
 from .model import Ask
@@ -55,12 +55,13 @@ class PydanticAIModel:
             if (value := getattr(ask, name)) is not None
         }
         try:
-            answer = await model_request(
-                self.model,
-                messages,
-                model_settings=settings | dict(ask.options or {}),
-                model_request_parameters=parameters,
-            )
+            with counted_by_caller():
+                answer = await model_request(
+                    self.model,
+                    messages,
+                    model_settings=settings | dict(ask.options or {}),
+                    model_request_parameters=parameters,
+                )
         except Exception as error:
             raise model_error(error, self.name) from error
         found = _read(answer)
