@@ -275,6 +275,11 @@ def test_some_only_at_random_or_by_what_tells_most_of_a_judge(kept, run, press, 
     assert "1 of 10" in capsys.readouterr().out
     press(*"y" * 40, next=6, judge="kind", seed=None)
     new = [each for each in kept.labels() if each.probability != 0.25]
+    press("u", "n", seed=None)
+    assert len([each for each in kept.labels() if each.probability is None]) == 0, (
+        "taken back, it stays drawn"
+    )
+    new = [each for each in kept.labels() if each.probability != 0.25]
     assert len(new) == 6
     assert all(0 < each.probability <= 1 for each in new)
     with pytest.raises(InvalidOptionError, match="no one column 'other'"):

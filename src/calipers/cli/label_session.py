@@ -20,9 +20,10 @@ import click
 
 from calipers.data.human_label import HumanLabel, Rating
 from calipers.errors import InvalidOptionError
+from calipers.exchange.label_file import read_attempts
 from calipers.gate.human_labels import output_of
 from calipers.stats.number_text import plural
-from calipers.stores.packing import Record, unpack
+from calipers.stores.packing import Record
 from calipers.stores.run_info import RunInfo, timestamp
 from calipers.stores.store import Store
 from calipers.stores.stored_attempt import StoredAttempt
@@ -33,6 +34,8 @@ _MOST = 10
 """Answers that have a key each."""
 _FEWEST_ROWS = 3
 """Rows of an attempt that are shown in the smallest terminal."""
+_LONGEST = 5000
+"""Characters that are wrapped at once: a line of a megabyte would take long."""
 _END = ""
 """What a source of keys gives at its end."""
 _COMMANDS = {"c": "note", "s": "skip", "u": "undo", "q": "quit"}
@@ -142,16 +145,15 @@ class LabelSession:
     def __post_init__(self) -> None:
         self.total = len(self.queue) + len(self.earlier)
         self._history = list(self.earlier)
-        self._names = self.store.names(self.run)
-        self._drawn = {drawn.position: drawn for drawn in self.queue}
 
     def go(self, keys: Keys) -> None:
         """Show attempts and take answers, until all have one or the person quits."""
         while self.queue:
             drawn = self.queue[0]
-            attempt, record = self._read(drawn.position)
-            screen = _Screen(self, attempt, record)
-            if not self._answer(drawn, attempt, record, screen, keys):
+            found = next(read_attempts(self.store, self.run, [drawn.position]), None)
+            if found is None:  # it was removed meanwhile, by a run that goes on
+                self.queue.pop(0)
+            elif not self._answer(drawn, *found, _Screen(self, *found), keys):
                 return
 
     def _answer(
@@ -179,10 +181,6 @@ class LabelSession:
             screen.turn(_PAGING.get(key, 0))
             screen.draw(note)
 
-    def _read(self, position: int) -> tuple[StoredAttempt, Record]:
-        ((attempt, cells),) = self.store.judged_at(self.run.id, [position])
-        return attempt, unpack(attempt, cells, self.run.evaluators, names=self._names)
-
     def _write(self, drawn: Drawn, attempt: StoredAttempt, record: Record, value: Rating, note: str) -> None:
         label = HumanLabel(
             run=self.run.id,
@@ -208,8 +206,10 @@ class LabelSession:
         if not self._history:
             return False
         position = self._history.pop()
+        own = self.store.labels(run=self.run.id, question=self.question, person=self.person)
+        drawn = {label.position: label.probability for label in own}
         self.store.remove_label(self.run.id, position, question=self.question, person=self.person)
-        self.queue.insert(0, self._drawn.get(position, Drawn(position, None)))
+        self.queue.insert(0, Drawn(position, drawn.get(position)))
         self.added -= 1
         return True
 
@@ -227,6 +227,14 @@ class _Screen:
         self.attempt = attempt
         self.lines = list(attempt_unjudged(record, expected=session.shows_expected))
         self.page = 0
+        self._rows: list[str] = []
+        self._width = 0
+
+    def _in(self, width: int) -> list[str]:
+        """The rows of the attempt in a terminal of that width; an attempt may be long, so they are made once."""
+        if width != self._width:
+            self._rows, self._width = [row for line in self.lines for row in wrapped(line, width)], width
+        return self._rows
 
     def turn(self, by: int) -> None:
         """Go some pages on or back; `draw` stops at the ends."""
@@ -235,7 +243,7 @@ class _Screen:
     def draw(self, note: str, *, typing: bool = False) -> None:
         """Show the page, the question and the keys."""
         width, height = shutil.get_terminal_size()
-        rows = [row for line in self.lines for row in wrapped(line, width)]
+        rows = self._in(width)
         named = f"{self.attempt.case_name}{f', attempt {self.attempt.repeat}' if self.session.run.repeat > 1 else ''}"
         head = wrapped(visible(f"{self.session.place} of {self.session.total}  {named}"), width)
         foot = wrapped(visible(self.session.question), width)
@@ -287,7 +295,10 @@ def wrapped(line: str, width: int) -> list[str]:
         return [""]
     indent = min(len(line) - len(bare), width // 4)
     console = Console(file=StringIO(), width=width)
-    rows = Text(bare).wrap(console, max(width - indent, 1), overflow="fold")
+    parts = [bare[start : start + _LONGEST] for start in range(0, len(bare), _LONGEST)]
+    rows = [
+        row for part in parts for row in Text(part).wrap(console, max(width - indent, 1), overflow="fold")
+    ]
     return [" " * indent + row.plain.rstrip() for row in rows]
 
 
