@@ -10,6 +10,7 @@ from pathlib import Path
 
 import concurrency
 import imports
+import judging
 import large_files
 import matching
 import memory
@@ -34,6 +35,7 @@ BENCHMARKS = {
     "options": option_costs,
     "reports": reports,
     "voice": voice,
+    "judging": judging,
     "rollouts": rollouts,
     "matching": matching,
     "stores": stores,

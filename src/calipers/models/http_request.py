@@ -233,11 +233,17 @@ def as_json(body: Any, *, what: str = "the request") -> bytes:
 
 def _not_finite(value: Any) -> float | None:
     """The first number in a value that JSON cannot hold: a serializer would write `null`."""
-    if isinstance(value, str):
+    kind = type(value)
+    if kind is str or kind is int or kind is bool or value is None:  # nearly all there is, and quickly told
         return None
     if isinstance(value, float):
         return None if math.isfinite(value) else value
-    inside = (
-        value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
-    )
-    return next((number for each in inside if (number := _not_finite(each)) is not None), None)
+    inside: Any = ()
+    if kind is dict or isinstance(value, Mapping):
+        inside = value.values()
+    elif isinstance(value, list | tuple):
+        inside = value
+    for each in inside:
+        if (number := _not_finite(each)) is not None:
+            return number
+    return None

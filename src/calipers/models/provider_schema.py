@@ -5,7 +5,10 @@ optional one may be null. `without_nulls` takes such a null out of the answer ag
 """
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
+
+import msgspec
 
 _INSIDE = ("items", "contains", "not", "if", "then", "else")
 _LISTS = ("anyOf", "oneOf", "allOf", "prefixItems")
@@ -18,6 +21,12 @@ _NOT_STRICT = frozenset(
 
 def strict_schema(schema: Mapping[str, Any]) -> dict[str, Any] | None:
     """The schema in OpenAI's strict form; `None` if it has none."""
+    return _strict_of(msgspec.json.encode(schema))
+
+
+@lru_cache(maxsize=256)  # a judge asks a thousand times by one schema
+def _strict_of(written: bytes) -> dict[str, Any] | None:
+    schema = msgspec.json.decode(written)
     return _strict(schema) if schema.get("type") == "object" and _can_be_strict(schema) else None
 
 

@@ -179,7 +179,7 @@ class RemoteModel:
 
     def _format_and_model(self) -> tuple[WireFormat, str | None]:
         if "://" in self.name:
-            return COMPATIBLE_CHAT, urlsplit(self.name).fragment or None
+            return COMPATIBLE_CHAT, self.name.partition("#")[2] or None
         kind, colon, model = self.name.partition(":")
         if not colon or not model or kind not in FORMATS:
             raise InvalidOptionError(
@@ -199,7 +199,7 @@ class RemoteModel:
 
     def _base(self, wire: WireFormat) -> str:
         if "://" in self.name and self.base_url is None:
-            return urlsplit(self.name)._replace(fragment="").geturl()
+            return self.name.partition("#")[0]
         variables = wire.provider.base_variables
         given = (self.base_url, *(os.environ.get(name) for name in variables))
         found = next((url.strip() for url in given if url and url.strip()), wire.provider.home)
