@@ -154,7 +154,7 @@ def choose_labels(
         known,
         count,
         seed=draw.getrandbits(64),
-        expected={stratum: _expected(stratum) for stratum in strata.by_case.values()},
+        expected={stratum: expected_label(stratum) for stratum in strata.by_case.values()},
     )
     attempts = {
         case.name: [attempt_number(each)[0] for each in case.attempts if isinstance(each, ReportCase)]
@@ -186,7 +186,7 @@ def judge_column(run: Columns, judge: str) -> ColumnKey:
     return key
 
 
-def _expected(stratum: CaseStratum) -> float:
+def expected_label(stratum: CaseStratum) -> float:
     """What labels of a stratum will be on average, as a guess: a judge errs on a tenth of its cases, and on a quarter of doubtful ones."""
     error = 0.25 if stratum.in_doubt else 0.1
     said = _EXPECTED[stratum.verdict]
