@@ -338,20 +338,30 @@ def correction_of(report, **options):
 
 def test_labels_drawn_in_strata_are_weighted(tmp_path):
     report = strata_report()
-    found = correction_of(report, labels=drawn_labels(tmp_path, report, good, 200))
-    assert found.value == pytest.approx(0.7)
+    found = correction_of(report, labels=drawn_labels(tmp_path, report, good, 65))
     assert found.method == "stratified"
-    assert found.agreement == pytest.approx(0.8)
-    some = correction_of(report, labels=drawn_labels(tmp_path, report, good, 60))
-    assert 0.7 in some.interval
-    assert some.interval.method == "stratified-beta"
-    assert some.people.interval is None
+    assert 0.7 in found.interval
+    assert found.interval.method == "stratified-beta"
+    assert found.people.interval is None
+    exact = correction_of(report, labels=drawn_labels(tmp_path, report, lenient, 65))
+    assert exact.value == pytest.approx(0.9)
+    assert exact.agreement == pytest.approx(1.0)
+
+
+def test_labels_that_were_all_drawn_with_one_probability_are_a_random_sample(tmp_path):
+    report = strata_report()
+    path = tmp_path / "even.csv"
+    path.write_text("\n".join(["case,human,probability", *(f"{n},{good(n)},0.25" for n in range(0, 200, 3))]))
+    assert correction_of(report, labels=path).method == "prediction-powered"
+    path.write_text("case,human,probability\n1,true,2\n")
+    with pytest.raises(DatasetFileError, match="probability above 0"):
+        correction_of(report, labels=path)
 
 
 def test_a_stratum_without_a_label_is_not_guessed(tmp_path):
     report = strata_report()
     path = tmp_path / "few.csv"
-    path.write_text("case,human,probability\n1,true,0.1\n2,true,0.1\n")
+    path.write_text("case,human,probability\n1,true,0.1\n2,true,0.2\n")
     found = correction_of(report, labels=path)
     assert found.value is None
     assert "'failed'" in found.note
@@ -359,7 +369,7 @@ def test_a_stratum_without_a_label_is_not_guessed(tmp_path):
 
 def test_a_gate_takes_the_labels_drawn_in_strata(tmp_path):
     report = strata_report()
-    path = drawn_labels(tmp_path, report, good, 100)
+    path = drawn_labels(tmp_path, report, good, 105)
     rules = Rules(at_least=0.5, agreement=HumanAgreement(labels=str(path), corrects=True))
     assert judge_run(report, Policy(evaluators={"lenient": rules})).outcome == "PASS"
     held = Rules(agreement=HumanAgreement(labels=str(path), kappa=0.1))

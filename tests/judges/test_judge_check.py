@@ -189,11 +189,11 @@ def test_labels_drawn_in_strata_stand_for_their_strata():
                     at="2026-11-01T00:00:00+00:00",
                     probability=each.probability,
                 )
-                for each in choose_labels(report, "helpful", {}, 30, seed=1)
+                for each in choose_labels(report, "helpful", {}, 35, seed=1)
             ]
         )
         some = labelled_attempts(store.report(run), "helpful", question="helpful")
-    assert len(some) == 30
+    assert len(some) == 35
     assert sum(each.weight for each in some) == pytest.approx(100)
     found = checked(helpful, some)
     assert found.measured["base_rate"].value == pytest.approx(0.9)

@@ -25,6 +25,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from io import StringIO
 from itertools import zip_longest
+from math import nan
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -83,8 +84,8 @@ class Label(NamedTuple):
     """What the attempt gave, as the file has it; `None` if it does not say."""
     line: dict[str, Any]
     """All that the line says, by column."""
-    chosen: bool = False
-    """Whether the line has the `probability` with which the case was drawn."""
+    probability: float | None = None
+    """With which the case was drawn; `None` if the line does not say."""
 
 
 class LabelFile(NamedTuple):
@@ -154,11 +155,17 @@ def read_labels(wanted: HumanAgreement, judge: str, run: Columns, read_run: Read
             raise DatasetFileError(
                 f"{str(wanted.labels)!r}: some lines have what the judge said and others only a case: use one kind"
             )
-        by_case, chosen = _by_case(lines, run), frozenset(line.case for line in lines if line.chosen)
+        by_case = _by_case(lines, run)
+        chosen = _chosen((line.case, line.probability) for line in lines)
         return _labelled(_pairs(run, judge, by_case), by_case, blank=blank, chosen=chosen)
     if wanted.run is None:
         by_case, outdated = _people(run, wanted)
-        chosen = frozenset() if wanted.question is None else _chosen(run, wanted.question)
+        chosen = _chosen(
+            (case.name, label.probability)
+            for case in run.cases
+            for record in case.attempts
+            for label in answers(record, wanted.question or "")[0]
+        )
         return _labelled(_pairs(run, judge, by_case), by_case, outdated=outdated, chosen=chosen)
     if read_run is None:
         raise InvalidOptionError(f"agreement with the run {wanted.run!r}: pass read_run=, which finds it")
@@ -202,14 +209,10 @@ def _people(run: Columns, wanted: HumanAgreement) -> tuple[_ByCase, int]:
     return found, outdated
 
 
-def _chosen(run: Columns, question: str) -> frozenset[str]:
-    """Cases that were drawn with a known probability before people were asked."""
-    return frozenset(
-        case.name
-        for case in run.cases
-        for record in case.attempts
-        if any(label.probability is not None for label in answers(record, question)[0])
-    )
+def _chosen(drawn: Iterable[tuple[str, float | None]]) -> frozenset[str]:
+    """The cases that were drawn with a known probability, unless that was the same for all: those are drawn at random."""
+    known = {case: probability for case, probability in drawn if probability is not None}
+    return frozenset(known) if len(set(known.values())) > 1 else frozenset()
 
 
 def yes_or_no(label: Rating) -> bool:
@@ -350,8 +353,20 @@ def _label(path: Path, number: int, line: dict[str, Any], human: str) -> Label:
     if not attempt.isdecimal() or int(attempt) < 1:
         raise _wrong(path, number, f"expected the number of an attempt, from 1, got {_cut(attempt)}")
     case = str(_rating(path, number, line, CASE))
-    chosen = not _is_blank(line.get("probability"))
-    return Label(place, said, None, case, int(attempt), line.get("output"), line, chosen)
+    given = line.get("probability")
+    probability = None if _is_blank(given) else _share(path, number, given)
+    return Label(place, said, None, case, int(attempt), line.get("output"), line, probability)
+
+
+def _share(path: Path, number: int, given: object) -> float:
+    """A probability, as a line has it."""
+    try:
+        found = float(str(given))
+    except ValueError:
+        found = nan
+    if not 0 < found <= 1:
+        raise _wrong(path, number, f"expected a probability above 0 and up to 1, got {_cut(given)}")
+    return found
 
 
 def _rating(path: Path, number: int, line: dict[str, Any], column: str) -> Rating:

@@ -179,24 +179,26 @@ def labelled_attempts(
     run = Columns(cases_of(report))
     by_line = {(line.case, line.attempt): line for line in lines}
     found: dict[str, tuple[ReportCase, Rating]] = {}
-    chosen = False
+    drawn = set[float]()
     for case in run.cases:
         for record in case.attempts:
-            said, drawn = _said(record, question, by_line.get((case.name, attempt_number(record)[0])))
+            said, chances = _said(record, question, by_line.get((case.name, attempt_number(record)[0])))
             if isinstance(record, ReportCase) and said and case.name not in found:
                 found[case.name] = record, Counter(said).most_common(1)[0][0]
-                chosen = chosen or drawn
+                drawn |= chances
     key = column_of(run, judge)
-    weights = case_weights(run, key, list(found)) if chosen and key is not None else {}
+    weights = case_weights(run, key, list(found)) if len(drawn) > 1 and key is not None else {}
     return [_attempt(record, label, weights.get(name, 1.0)) for name, (record, label) in found.items()]
 
 
-def _said(record: Record, question: str | None, line: Label | None) -> tuple[list[Rating], bool]:
-    """What people said of an attempt, and whether it was drawn with a known probability."""
+def _said(record: Record, question: str | None, line: Label | None) -> tuple[list[Rating], set[float]]:
+    """What people said of an attempt, and with which probability it was drawn, where that is known."""
     if line is not None:
-        return [line.human], line.chosen
+        return [line.human], set() if line.probability is None else {line.probability}
     labels = [] if question is None else answers(record, question)[0]
-    return [label.value for label in labels], any(label.probability is not None for label in labels)
+    return [each.value for each in labels], {
+        each.probability for each in labels if each.probability is not None
+    }
 
 
 def _attempt(record: ReportCase, label: Rating, weight: float) -> LabelledAttempt:
