@@ -13,7 +13,7 @@ from random import Random
 
 import tables
 from calipers.gate.label_choice import CaseStratum, expected_label
-from calipers.stats import choose_next, measure_order_bias, prediction_powered, stratified_mean
+from calipers.stats import choose_next, prediction_powered, stratified_mean
 
 PAGE = tables.DOCS / "passports.md"
 SETS = 1000
@@ -23,8 +23,6 @@ RATES = (0.6, 0.8, 0.95)
 GOOD, POOR = (0.95, 0.9), (0.8, 0.7)
 JUDGES = {"0.95 / 0.9": "good", "0.8 / 0.7": "poor", "drifts": "drifts", "jury of 0.8 / 0.7": "jury"}
 """By sensitivity and specificity."""
-PAIRS = (30, 60, 120)
-BIASES = (0.0, 0.1, 0.2, 0.3)
 
 
 def judged(draw, rate, kind):
@@ -111,30 +109,5 @@ def saved(sets, pool):
         yield f"| {name} | {rate:.0%} | {labels} | {100 * width:.1f} | {count} | {100 * (count - labels) / count:.0f} % |"
 
 
-def flagged(cell):
-    """How often a judge of pairs is said to go by the order."""
-    bias, pairs, sets = cell
-    draw = Random(zlib.crc32(f"order {bias} {pairs}".encode()))
-    found = 0
-    for _ in range(sets):
-        seen = []
-        for _ in range(pairs):
-            better = draw.random()  # how likely a fair judge takes this one, in either order
-            first = draw.random() < min(1.0, better + bias / 2)
-            second = draw.random() < max(0.0, better - bias / 2)
-            seen.append((float(first), float(second)))
-        found += measure_order_bias(seen).favours is not None
-    return found / sets
-
-
-def order(sets, pool):
-    cells = [(bias, pairs, sets) for bias in BIASES for pairs in PAIRS]
-    yield from tables.head("planted bias:", *(f"{pairs} pairs:" for pairs in PAIRS))
-    found = tables.results(pool, flagged, cells)
-    for bias in BIASES:
-        shown = " | ".join(f"{100 * found[bias, pairs, sets]:.1f} %" for pairs in PAIRS)
-        yield f"| {100 * bias:.0f} points | {shown} |"
-
-
 if __name__ == "__main__":
-    sys.exit(tables.main(__doc__, PAGE, {"coverage": coverage, "saved": saved, "order": order}, sets=SETS))
+    sys.exit(tables.main(__doc__, PAGE, {"coverage": coverage, "saved": saved}, sets=SETS))
