@@ -101,9 +101,8 @@ def _conversation(ctx: EvaluatorContext) -> Any:
 
 def _paths(output: Any) -> list[Sequence[Any]]:
     """The conversations of a rollout; none if the output is something else."""
-    graph = rollout_of(output)
-    paths = getattr(graph, "paths", None)
-    return [path for path in paths() if path] if callable(paths) else []
+    graph: Any = rollout_of(output)
+    return [path for path in graph.paths() if path] if hasattr(graph, "paths") else []
 
 
 def _node(node: Any) -> list[dict[str, Any]]:

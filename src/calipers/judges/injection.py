@@ -118,7 +118,7 @@ class InjectionReport:
 
 @cache
 def _file() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((files(__package__) / "injection.json").read_text("utf-8"))
+    found: dict[str, Any] = json.loads((files("calipers.judges") / "injection.json").read_text("utf-8"))
     return found
 
 

@@ -71,7 +71,8 @@ class LLMJudge(ModelJudge):
         said = (await self.ask(ctx, instruction, object_of(**asked))).data
         own = self.get_default_evaluation_name()
         found: dict[str, EvaluatorOutput] = {}
-        for key, config in (("score", self.score), ("pass", self.assertion)):
+        told: dict[str, OutputConfig | Literal[False]] = {"score": self.score, "pass": self.assertion}
+        for key, config in told.items():
             if config is not False:
                 name = own if len(asked) == 2 else f"{own}_{key}"
                 value = (

@@ -53,6 +53,6 @@ class Prompt(msgspec.Struct, frozen=True):
 @cache
 def prompt_named(name: str) -> Prompt:
     """A prompt that comes with Calipers: the file `prompts/NAME.md` beside this module."""
-    head, _, text = (files(__package__) / "prompts" / f"{name}.md").read_text("utf-8").partition("\n\n")
+    head, _, text = (files("calipers.judges") / "prompts" / f"{name}.md").read_text("utf-8").partition("\n\n")
     told = dict(line.split(": ", 1) for line in head.splitlines())
     return Prompt(name, text.strip(), told["version"])
