@@ -295,6 +295,18 @@ def _with(function: _Function, options: Sequence[Callable[[_Function], _Function
 # ---------------------------------------------------------------------- for commands that name a store
 
 
+def pair_by_option(function: _Function) -> _Function:
+    """`--pair-by`, for commands that pair the cases of runs."""
+    return click.option(
+        "--pair-by",
+        metavar="WHAT",
+        type=click.Choice(["content", "name"]),
+        default="content",
+        show_default=True,
+        help="What makes two cases the same: content (inputs, expected output, metadata) or name, if you vouch for it.",
+    )(function)
+
+
 def store_option(function: _Function) -> _Function:
     """`--store`, for commands that read what is kept."""
     return click.option(

@@ -11,6 +11,7 @@ from calipers.cli.options import (
     confidence_option,
     dataset_option,
     document_option,
+    pair_by_option,
     slice_option,
     store_option,
 )
@@ -80,14 +81,7 @@ calipers compare main latest --these-cases
     multiple=True,
     help="A score or metric of which less is good; times, costs and tokens are known. Repeatable.",
 )
-@click.option(
-    "--pair-by",
-    metavar="WHAT",
-    type=click.Choice(["content", "name"]),
-    default="content",
-    show_default=True,
-    help="What makes two cases the same: content (inputs, expected output, metadata) or name, if you vouch for it.",
-)
+@pair_by_option
 @click.option(
     "--these-cases",
     is_flag=True,

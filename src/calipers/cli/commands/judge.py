@@ -7,7 +7,13 @@ import click
 
 from calipers.cli.app import Command, debug_option
 from calipers.cli.completers import complete_files, complete_run_or_file
-from calipers.cli.options import allow_module_option, confidence_option, dataset_option, store_option
+from calipers.cli.options import (
+    allow_module_option,
+    confidence_option,
+    dataset_option,
+    pair_by_option,
+    store_option,
+)
 
 PAIRS_EXAMPLES = """
 # which of two kept runs has the better answers?
@@ -159,14 +165,7 @@ def attack(
 )
 @store_option
 @dataset_option
-@click.option(
-    "--pair-by",
-    metavar="WHAT",
-    type=click.Choice(["content", "name"]),
-    default="content",
-    show_default=True,
-    help="What makes two cases the same: content (inputs, expected output, metadata) or name, if you vouch for it.",
-)
+@pair_by_option
 @confidence_option("Of the intervals.")
 @click.option(
     "--max-concurrency",
