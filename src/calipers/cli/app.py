@@ -24,7 +24,7 @@ COMMANDS: Final = {
     "runs": "List the runs that are kept.",
     "show": "Show or convert a kept run or a saved report.",
     "score": "Judge a kept run again with further evaluators.",
-    "label": "Answer a question about attempts of a kept run, to check a judge by.",
+    "label": "Answer a question about a kept run, to check a judge.",
     "compare": "Say what changed between runs, and whether it is noise.",
     "table": "Put several runs into one table, for a paper or a README.",
     "gate": "Say whether a run is good enough, by a policy.",
