@@ -127,8 +127,6 @@ class LoopbackServer:
     """A server that plays an agent. Its subclasses speak a protocol each."""
 
     def __init__(self, replies: Replies = Reply()) -> None:  # noqa: B008 - a Reply cannot be changed
-        if isinstance(replies, Sequence) and not replies:
-            raise InvalidOptionError("give at least one Reply, got none")
         self.replies = replies
         self.requests: list[Received] = []
         """What was received, in order."""
@@ -138,7 +136,17 @@ class LoopbackServer:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stop = asyncio.Event()
         self._failure: BaseException | None = None
-        self._taken = 0
+
+    @property
+    def replies(self) -> Replies:
+        """What it answers; new ones may be set at any time, and begin with the first."""
+        return self._replies
+
+    @replies.setter
+    def replies(self, replies: Replies) -> None:
+        if isinstance(replies, Sequence) and not replies:
+            raise InvalidOptionError("give at least one Reply, got none")
+        self._replies, self._taken = replies, 0
 
     @property
     def url(self) -> str:
