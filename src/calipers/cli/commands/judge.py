@@ -1,7 +1,7 @@
 """`calipers judge`: how far to trust a judge. The options of its commands; what they do loads when they are called."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import click
 
@@ -54,6 +54,41 @@ calipers judge pairs main my-change
 """
 
 
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+_model_option = click.option(
+    "--model",
+    metavar="MODEL",
+    help="The model that the judge asks, such as openai:gpt-4o. Default: the judge's own.",
+)
+
+
+def _concurrency_option(what: str) -> Callable[[_Function], _Function]:
+    """`--max-concurrency`: how many of what at the same time."""
+    return click.option(
+        "--max-concurrency",
+        metavar="N",
+        type=click.IntRange(min=1),
+        default=10,
+        show_default=True,
+        help=what,
+    )
+
+
+def _own_judges_option(names: str) -> Callable[[_Function], _Function]:
+    """`--evaluator-type` and `--allow-module`: which judges of the user may be named, and where."""
+
+    def decorate(function: _Function) -> _Function:
+        return click.option(
+            "--evaluator-type",
+            metavar="ADDRESS",
+            multiple=True,
+            help=f"A judge of your own that {names} names, as module:Name or file.py:Name. Repeatable.",
+        )(allow_module_option(function))
+
+    return decorate
+
+
 class JudgeGroup(click.Group):
     """A group whose help ends with examples, like that of a command."""
 
@@ -73,11 +108,7 @@ command.params.append(debug_option())
     cls=Command, examples=ATTACK_EXAMPLES, short_help="Try forged verdicts and instructions on a judge."
 )
 @click.argument("judge")
-@click.option(
-    "--model",
-    metavar="MODEL",
-    help="The model that the judge asks, such as openai:gpt-4o. Default: the judge's own.",
-)
+@_model_option
 @click.option("--input", metavar="TEXT", help="What the candidate was asked.")
 @click.option(
     "--output", metavar="TEXT", help="What it answered: something that the judge should not let pass."
@@ -92,21 +123,8 @@ command.params.append(debug_option())
     show_default=True,
     help="How many injections may get through.",
 )
-@click.option(
-    "--max-concurrency",
-    metavar="N",
-    type=click.IntRange(min=1),
-    default=10,
-    show_default=True,
-    help="Questions that are asked at the same time.",
-)
-@click.option(
-    "--evaluator-type",
-    metavar="ADDRESS",
-    multiple=True,
-    help="A judge of your own that JUDGE names, as module:Name or file.py:Name. Repeatable.",
-)
-@allow_module_option
+@_concurrency_option("Questions that are asked at the same time.")
+@_own_judges_option("JUDGE")
 @click.option("--json", is_flag=True, help="Print every injection and what became of it, as JSON.")
 def attack(
     judge: str,
@@ -158,30 +176,13 @@ def attack(
     show_default=True,
     help="A Pairwise judge, as a dataset file writes it, or your own as file.py:name.",
 )
-@click.option(
-    "--model",
-    metavar="MODEL",
-    help="The model that the judge asks, such as openai:gpt-4o. Default: the judge's own.",
-)
+@_model_option
 @store_option
 @dataset_option
 @pair_by_option
 @confidence_option("Of the intervals.")
-@click.option(
-    "--max-concurrency",
-    metavar="N",
-    type=click.IntRange(min=1),
-    default=10,
-    show_default=True,
-    help="Pairs that are judged at the same time.",
-)
-@click.option(
-    "--evaluator-type",
-    metavar="ADDRESS",
-    multiple=True,
-    help="A judge of your own that --judge names, as module:Name or file.py:Name. Repeatable.",
-)
-@allow_module_option
+@_concurrency_option("Pairs that are judged at the same time.")
+@_own_judges_option("--judge")
 @click.option("--json", is_flag=True, help="Print every pair and what was found, as JSON.")
 def pairs(**options: Any) -> int:
     """Let a judge compare the answers of kept runs or report files, two at a time and in both orders, and say which run is better.
@@ -223,11 +224,7 @@ def pairs(**options: Any) -> int:
     show_default=True,
     help="The column of the file with the labels.",
 )
-@click.option(
-    "--model",
-    metavar="MODEL",
-    help="The model that the judge asks, such as openai:gpt-4o. Default: the judge's own.",
-)
+@_model_option
 @click.option(
     "--repeats",
     metavar="N",
@@ -243,21 +240,8 @@ def pairs(**options: Any) -> int:
     help="The number from which on it passes, for a judge that gives numbers.",
 )
 @click.option("--no-injections", is_flag=True, help="Do not try injections on it, which takes 240 questions.")
-@click.option(
-    "--max-concurrency",
-    metavar="N",
-    type=click.IntRange(min=1),
-    default=10,
-    show_default=True,
-    help="Questions that are asked at the same time.",
-)
-@click.option(
-    "--evaluator-type",
-    metavar="ADDRESS",
-    multiple=True,
-    help="A judge of your own that JUDGE names, as module:Name or file.py:Name. Repeatable.",
-)
-@allow_module_option
+@_concurrency_option("Questions that are asked at the same time.")
+@_own_judges_option("JUDGE")
 @store_option
 @click.option("--no-store", is_flag=True, help="Show the passport and do not keep it.")
 @click.option("--json", is_flag=True, help="Print the passport as JSON.")
