@@ -386,8 +386,11 @@ def test_a_file_of_labels_of_a_policy_can_be_imported(calipers, kept, run, write
         ("case,human,run\ncase 1,1,other", "has another output in this run"),
         ("case,human\ncase 1,1\ncase 1,0", "line 3: 'ann' answers 'q' about case 'case 1' twice"),
         ("judge,human\n1,1", "names no case"),
-        ("case,human,probability\ncase 1,1,often", "probability must be a number, got 'often'"),
-        ("case,human,probability\ncase 1,1,2", "probability must be a number above 0"),
+        (
+            "case,human,probability\ncase 1,1,often",
+            "line 2: expected a probability above 0 and up to 1, got 'often'",
+        ),
+        ("case,human,seed\ncase 1,1,x", "line 2: seed must be a whole number, got 'x'"),
         ("case,human,person\ncase 1,1,a\tb", "person must be one line"),
     ],
 )

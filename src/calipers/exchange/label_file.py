@@ -258,8 +258,8 @@ def _label(
             value=line.human,
             note=str(told.get("note", "")),
             at=_text(told, "at") or timestamp(),
-            probability=_number(told, "probability"),
-            seed=_whole(told, "seed"),
+            probability=line.probability,
+            seed=_seed(told),
             about=_text(told, "about"),
         )
     except ValueError as error:
@@ -299,17 +299,9 @@ def _text(told: Mapping[str, Any], name: str) -> str:
     return str(told.get(name, "")).strip()
 
 
-def _number(told: Mapping[str, Any], name: str) -> float | None:
-    value = told.get(name)
-    try:
-        return None if value is None else float(value)
-    except (TypeError, ValueError):
-        raise InvalidOptionError(f"{name} must be a number, got {value!r:.100}") from None
-
-
-def _whole(told: Mapping[str, Any], name: str) -> int | None:
-    value = told.get(name)
+def _seed(told: Mapping[str, Any]) -> int | None:
+    value = told.get("seed")
     try:
         return None if value is None else int(value)
     except (TypeError, ValueError):
-        raise InvalidOptionError(f"{name} must be a whole number, got {value!r:.100}") from None
+        raise InvalidOptionError(f"seed must be a whole number, got {value!r:.100}") from None
