@@ -75,8 +75,9 @@ def test_a_check_that_does_not_apply_decides_nothing_and_a_judge_has_to_apply():
         return Skipped("not for me")
 
     assert judged(Cascade([nothing], judge=says(True))).value is True
+    assert judged(Cascade([Contains("t")], judge=nothing)) == Skipped("not for me")
     with pytest.raises(InvalidOutputError, match="was to decide, and does not apply: not for me"):
-        judged(Cascade([Contains("t")], judge=nothing))
+        judged(Cascade([Contains("t")], judge=says(True), expensive=nothing, share=1.0))
 
 
 def test_the_draw_depends_on_the_case_the_repeat_and_the_seed_alone():

@@ -190,8 +190,8 @@ def test_messages_and_long_turns_can_be_read_too():
         calls(("read_turn", {"turn": 2}), ("read_turn", {"turn": 2, "start": 4001})),
         verdict(evidence=[2]),
         ctx=ctx,
-        include_output=False,
     )
+    assert "xxx" not in model.asks[0].messages[1]["content"]
     assert said.metadata["turns"] == 2
     assert "characters 1 to 4,000 of 5,0" in results(model)[0]
     assert "characters 4,001 to 5,0" in results(model)[1]

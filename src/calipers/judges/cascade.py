@@ -15,9 +15,11 @@ compared on the same part, and a run that is resumed goes on with the same draw.
 the cheaper judges said, and the probability with which the attempt was drawn; from these the report has the unbiased estimate (`calipers.stats.two_phase_mean`)
 with its interval. Attempts that the checks decided and that could never be drawn (`audit=0`) are taken at the checks' word, and the report says how many.
 
-Every part gives one pass or fail. A part that fails is a failure of the whole: there is no verdict.
+Every part gives one pass or fail. A part that fails is a failure of the whole: there is no verdict. Where the judge is needed and does not apply, the
+whole is skipped; an expensive judge that was drawn has to apply.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
@@ -30,12 +32,12 @@ from calipers.data.context import EvaluatorContext
 from calipers.data.evaluator import Evaluator, EvaluatorLike
 from calipers.data.evaluator_output import EvaluatorOutput, Judgement, read_parts
 from calipers.data.evaluator_styles import as_evaluator, checked_evaluators
-from calipers.data.result import EvaluationReason
+from calipers.data.result import EvaluationReason, Skipped
 from calipers.errors import InvalidOptionError, InvalidOutputError
 from calipers.identity.fingerprint import raw_digest
 from calipers.report.analysis import Cell, TableResult
 from calipers.report.report import Report
-from calipers.stats import Estimate, TwoPhase, two_phase_mean
+from calipers.stats import Estimate, two_phase_mean
 from calipers.stats.number_text import plural
 
 from .jury import VOTE
@@ -129,7 +131,10 @@ class Cascade(Evaluator):
         stage: Stage = "cheap"
         said = decided
         if said is None and self.judge is not None:
-            stage, said = "judge", await _asked(self.judge, ctx)
+            stage, found = "judge", await _asked(self.judge, ctx)
+            if isinstance(found, Skipped):
+                return found
+            said = found
         if said is None:
             said = _Said(passed=True, reason=_ALL_PASSED)
         cheaper = said
@@ -137,7 +142,12 @@ class Cascade(Evaluator):
         asked = self.expensive is not None and self._draw(ctx) < probability
         if asked:
             assert self.expensive is not None
-            stage, said = "expensive", await _asked(self.expensive, ctx)
+            stage, found = "expensive", await _asked(self.expensive, ctx)
+            if isinstance(found, Skipped):  # to leave it out would be to choose what is estimated
+                raise InvalidOutputError(
+                    f"the expensive judge was to decide, and does not apply: {found.reason:.300}"
+                )
+            said = found
         steps = _Steps(stage, cheaper.passed, said.passed if asked else None, probability)
         told = {"cheap": "by a check", "judge": "by the judge", "expensive": "by the expensive judge"}[stage]
         reason = f"{told}: {said.reason}" if said.reason else told
@@ -182,24 +192,18 @@ class Cascade(Evaluator):
         if not steps:
             return None
         failed = sum(failure.name == name for case in report.cases for failure in case.evaluator_failures)
-        return _table(name, steps, clusters, failed)
+        return _table(name, steps, clusters, failed, estimated=self.expensive is not None)
 
 
-async def _asked(part: EvaluatorLike, ctx: EvaluatorContext) -> _Said:
-    """What a judge says.
+async def _asked(part: EvaluatorLike, ctx: EvaluatorContext) -> _Said | Skipped:
+    """What a judge says, or that it does not apply.
 
     Raises:
-        InvalidOutputError: it does not apply, or gives no one pass or fail.
+        InvalidOutputError: it gives no one pass or fail.
     """
     judge = as_evaluator(part)
     found = read_parts(await judge.evaluate_async(ctx))
-    said = _decision(found, judge)
-    if said is None:
-        why = "; ".join(part.reason or "" for part in found)
-        raise InvalidOutputError(
-            f"{judge.get_default_evaluation_name()} was to decide, and does not apply: {why:.300}"
-        )
-    return said
+    return _decision(found, judge) or Skipped("; ".join(each.reason or "" for each in found))
 
 
 def _decision(parts: Sequence[Any], part: Evaluator) -> _Said | None:
@@ -222,61 +226,46 @@ def _decision(parts: Sequence[Any], part: Evaluator) -> _Said | None:
     return _Said(bool(chosen[0].value), chosen[0].reason or "")
 
 
-def _table(name: str, steps: Sequence[_Steps], clusters: Sequence[str], failed: int) -> TableResult:
-    """The estimate, and what it is made of."""
-    trusted = sum(each.probability == 0 for each in steps)
+def _table(
+    name: str, steps: Sequence[_Steps], clusters: Sequence[str], failed: int, *, estimated: bool
+) -> TableResult:
+    """What the cheaper judges say, what the expensive one would, and who decided how often."""
     found = two_phase_mean(
         [float(each.cheaper) for each in steps],
         # What could never be drawn is taken at the word of the cheaper judges.
-        [
-            float(each.cheaper)
-            if each.probability == 0
-            else None
-            if each.expensive is None
-            else float(each.expensive)
-            for each in steps
-        ],
+        [each.cheaper if each.probability == 0 else each.expensive for each in steps],
         [each.probability or 1.0 for each in steps],
         clusters=clusters,
     )
-    asked = sum(each.stage == "expensive" for each in steps)
+    counts = Counter(each.stage for each in steps)
     rows: list[list[Cell]] = []
     if found is not None:
         rows.append(estimate_row("cheap checks and judge alone", found.cheap, plural(found.n, "attempt")))
-    if found is not None and trusted < len(steps):
+    if found is not None and estimated:
         whole = Estimate(found.value, found.interval, found.n, found.n)
-        rows.append(estimate_row("expensive judge, of everything", whole, f"it saw {asked:,} of {found.n:,}"))
-    by = [f"{sum(each.stage == stage for each in steps):,} by {told}" for stage, told in _STAGES]
-    rows.append(["decided", None, None, None, ", ".join(by)])
-    return TableResult(
-        title=name, note=_note(steps, trusted, asked, failed, found), columns=COLUMNS, rows=rows
-    )
+        on = f"it saw {counts['expensive']:,} of {found.n:,}"
+        rows.append(estimate_row("expensive judge, of everything", whole, on))
+    by = f"{counts['cheap']:,} by checks, {counts['judge']:,} by the judge, {counts['expensive']:,} by the expensive judge"
+    rows.append(["decided", None, None, None, by])
+    told = _of_the_draw(steps, counts["expensive"], known=found is not None) if estimated else []
+    if failed:
+        told.append(f"left out: {plural(failed, 'attempt')} without a verdict, since a part failed")
+    return TableResult(title=name, note="; ".join(told) or None, columns=COLUMNS, rows=rows)
 
 
-_STAGES: Final[tuple[tuple[Stage, str], ...]] = (
-    ("cheap", "checks"),
-    ("judge", "the judge"),
-    ("expensive", "the expensive judge"),
-)
-
-
-def _note(
-    steps: Sequence[_Steps], trusted: int, asked: int, failed: int, found: TwoPhase | None
-) -> str | None:
-    told = []
-    if found is None:
-        told.append(
+def _of_the_draw(steps: Sequence[_Steps], asked: int, *, known: bool) -> list[str]:
+    """What a reader of the estimate must know."""
+    if not known:
+        return [
             "no attempt was drawn for the expensive judge, so nothing is known of what it would say: raise share"
-        )
-    elif trusted == len(steps):
-        told.append("there is no expensive judge to estimate")
-    elif trusted:
+        ]
+    told = []
+    trusted = sum(each.probability == 0 for each in steps)
+    if trusted:
         told.append(
             f"{plural(trusted, 'attempt')} that the checks decided could not be drawn and are taken at their word: audit=0.1 lets the "
             "expensive judge see a tenth of them"
         )
-    if found is not None and 0 < asked < _FEW and trusted < len(steps):
-        told.append(f"{plural(asked, 'attempt')} is little to learn from: the interval is rough")
-    if failed:
-        told.append(f"{plural(failed, 'attempt')} without a verdict, since a part failed, are left out")
-    return "; ".join(told) or None
+    if asked < _FEW:
+        told.append(f"the interval is rough, since the expensive judge saw {plural(asked, 'attempt')}")
+    return told

@@ -123,6 +123,8 @@ class TraceJudge(ModelJudge):
                 raise NotApplicableError(each.reason)
         assert not isinstance(found, Skipped)
         assert not isinstance(shown, Skipped)
+        # Messages that are the output are read like any other turns, and not shown at once.
+        shown = [each for each in shown if each.value is not found[0].value]
         reading = _Reading(self, turns_of(found[0].value), shown, ctx.repeat_index or 0)
         async with asyncio.timeout(read_settings(self.model_settings).timeout):
             said = await reading.verdict()
