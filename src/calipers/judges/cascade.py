@@ -22,7 +22,7 @@ whole is skipped; an expensive judge that was drawn has to apply.
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
+from typing import Any, ClassVar, Final, Literal, NamedTuple, TypeAlias, get_args
 
 import msgspec
 
@@ -95,6 +95,8 @@ class Cascade(Evaluator):
     """Draws the random part; another seed draws another."""
     evaluation_name: str | None = field(default=None, kw_only=True)
     """What the result is called; `None` for the class's name."""
+
+    is_judge: ClassVar = True
 
     def __post_init__(self) -> None:
         checked_evaluators(self.cheap)
