@@ -348,13 +348,18 @@ def test_labels_drawn_in_strata_are_weighted(tmp_path):
     assert exact.agreement == pytest.approx(1.0)
 
 
-def test_labels_that_were_all_drawn_with_one_probability_are_a_random_sample(tmp_path):
+def test_labels_that_were_all_drawn_with_one_probability_are_a_random_sample_too(tmp_path):
     report = strata_report()
     path = tmp_path / "even.csv"
     path.write_text("\n".join(["case,human,probability", *(f"{n},{good(n)},0.25" for n in range(0, 200, 3))]))
-    assert correction_of(report, labels=path).method == "prediction-powered"
+    assert correction_of(report, labels=path).method == "stratified"
+    held = Rules(agreement=HumanAgreement(labels=str(path), share=0.1))
+    assert judge_run(report, Policy(evaluators={"lenient": held})).outcome == "PASS"
+    few = [f"{n},{good(n)},0.1" for n in range(200) if n % 10]
+    path.write_text("\n".join(["case,human,probability", *few[::6]]))
+    assert correction_of(report, labels=path).method != "stratified"
     path.write_text("case,human,probability\n1,true,2\n")
-    with pytest.raises(DatasetFileError, match="probability above 0"):
+    with pytest.raises(DatasetFileError, match="a number above 0"):
         correction_of(report, labels=path)
 
 

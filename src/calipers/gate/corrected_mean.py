@@ -209,10 +209,11 @@ def corrected(labelled: Labelled, run: Columns, key: ColumnKey, *, lost: float =
             for name, labels in labelled.by_case.items()
             if name in means
         }
-        if labelled.chosen & people.keys():
-            return _in_strata(
-                {name: fsum(each) / len(each) for name, each in people.items()}, run, key, lost=lost
-            )
+        if labelled.drawn:
+            means_of = {name: fsum(each) / len(each) for name, each in people.items()}
+            in_strata = _in_strata(means_of, run, key, lost=lost)
+            if isinstance(in_strata, Corrected) or labelled.uneven:
+                return in_strata
         found = Corrected(
             people=[fsum(labels) / len(labels) for labels in people.values()],
             judged=[means[name] for name in people],

@@ -113,7 +113,7 @@ def agreement_parts(
     judge, human, stale = labelled.judge, labelled.human, labelled.stale
     if labelled.left_out is not None:
         yield f"{name}: {labelled.left_out}"
-    if labelled.chosen:
+    if labelled.uneven:
         yield undecided(
             name,
             "agreement with people",

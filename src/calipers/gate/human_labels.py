@@ -25,7 +25,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from io import StringIO
 from itertools import zip_longest
-from math import nan
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -110,8 +109,13 @@ class Labelled(NamedTuple):
     """Lines of the file without a label."""
     outdated: int = 0
     """Labels in the store of outputs that their attempts no longer have."""
-    chosen: frozenset[str] = frozenset()
-    """Cases that were drawn for labelling with a known probability (`calipers.gate.label_choice`), not all with the same."""
+    drawn: tuple[tuple[str, float], ...] = ()
+    """Cases that were drawn for labelling with a known probability (`calipers.gate.label_choice`), and with which."""
+
+    @property
+    def uneven(self) -> bool:
+        """Whether cases were drawn with different probabilities, so that each stands for another number of cases."""
+        return len({probability for _, probability in self.drawn}) > 1
 
     @property
     def left_out(self) -> str | None:
@@ -156,17 +160,17 @@ def read_labels(wanted: HumanAgreement, judge: str, run: Columns, read_run: Read
                 f"{str(wanted.labels)!r}: some lines have what the judge said and others only a case: use one kind"
             )
         by_case = _by_case(lines, run)
-        chosen = _chosen((line.case, line.probability) for line in lines)
-        return _labelled(_pairs(run, judge, by_case), by_case, blank=blank, chosen=chosen)
+        drawn = _drawn((line.case, line.probability) for line in lines)
+        return _labelled(_pairs(run, judge, by_case), by_case, blank=blank, drawn=drawn)
     if wanted.run is None:
         by_case, outdated = _people(run, wanted)
-        chosen = _chosen(
+        drawn = _drawn(
             (case.name, label.probability)
             for case in run.cases
             for record in case.attempts
             for label in answers(record, wanted.question or "")[0]
         )
-        return _labelled(_pairs(run, judge, by_case), by_case, outdated=outdated, chosen=chosen)
+        return _labelled(_pairs(run, judge, by_case), by_case, outdated=outdated, drawn=drawn)
     if read_run is None:
         raise InvalidOptionError(f"agreement with the run {wanted.run!r}: pass read_run=, which finds it")
     labelled = Columns(cases_of(read_run(wanted.run)))
@@ -209,10 +213,9 @@ def _people(run: Columns, wanted: HumanAgreement) -> tuple[_ByCase, int]:
     return found, outdated
 
 
-def _chosen(drawn: Iterable[tuple[str, float | None]]) -> frozenset[str]:
-    """The cases that were drawn with a known probability, unless that was the same for all: those are drawn at random."""
-    known = {case: probability for case, probability in drawn if probability is not None}
-    return frozenset(known) if len(set(known.values())) > 1 else frozenset()
+def _drawn(found: Iterable[tuple[str, float | None]]) -> tuple[tuple[str, float], ...]:
+    """The cases that were drawn with a known probability, and with which."""
+    return tuple((case, probability) for case, probability in found if probability is not None)
 
 
 def yes_or_no(label: Rating) -> bool:
@@ -231,7 +234,7 @@ def _labelled(
     stale: str | None = None,
     blank: int = 0,
     outdated: int = 0,
-    chosen: frozenset[str] = frozenset(),
+    drawn: tuple[tuple[str, float], ...] = (),
 ) -> Labelled:
     rated = list(pairs)
     judge, human = ([_category(pair[side]) for pair in rated] for side in (0, 1))
@@ -243,7 +246,7 @@ def _labelled(
         human = [yes if each in _YES else no if each in _NO else each for each in human]
         judge = [yes if each in _YES else no for each in judge]
     of_cases = None if by_case is None else {name: list(labels.values()) for name, labels in by_case.items()}
-    return Labelled(judge, human, of_cases, stale, blank, outdated, chosen)
+    return Labelled(judge, human, of_cases, stale, blank, outdated, drawn)
 
 
 def _said_by(case: RunCase, column: str) -> dict[int, Rating]:
@@ -363,9 +366,9 @@ def _share(path: Path, number: int, given: object) -> float:
     try:
         found = float(str(given))
     except ValueError:
-        found = nan
+        raise _wrong(path, number, f"probability must be a number, got {_cut(given)}") from None
     if not 0 < found <= 1:
-        raise _wrong(path, number, f"expected a probability above 0 and up to 1, got {_cut(given)}")
+        raise _wrong(path, number, f"probability must be a number above 0 and at most 1, got {_cut(given)}")
     return found
 
 
