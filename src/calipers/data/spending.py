@@ -37,6 +37,7 @@ UNPRICED: Final = {COST: UNPRICED_CALLS, JUDGE_COST: JUDGE_UNPRICED_CALLS}
 
 
 _load_prices: Callable[[], Sequence[str]] | None = None
+_priced_calls = 0
 
 
 def take_prices_from(load: Callable[[], Sequence[str]]) -> None:
@@ -45,16 +46,43 @@ def take_prices_from(load: Callable[[], Sequence[str]]) -> None:
     _load_prices = load
 
 
-def loaded_prices() -> list[str]:
-    """Which prices costs are taken from. They are loaded by now, which takes time that is not the agent's; none if no one needs any."""
-    return [] if _load_prices is None else list(_load_prices())
+def note_priced_call() -> None:
+    """Note that the prices were looked into."""
+    global _priced_calls  # noqa: PLW0603
+    _priced_calls += 1
+
+
+class PricesInUse:
+    """The prices of a run: loaded before it begins, since that takes time which is not the agent's."""
+
+    def __init__(self) -> None:
+        self._calls = _priced_calls
+        if _load_prices is not None:
+            _load_prices()
+
+    @property
+    def sources(self) -> list[str]:
+        """Which they are; none if no model was asked since."""
+        return [] if _load_prices is None or _priced_calls == self._calls else list(_load_prices())
 
 
 def spent_by_judges(record: Judged) -> dict[str, dict[str, float]]:
     """What each evaluator spent on an attempt, by its name; without those of which nothing is known."""
+    if not record.evaluator_failures and not record.skipped:
+        for result in record.results:  # of most attempts nothing was noted
+            if result.metadata:
+                break
+        else:
+            return {}
     found: dict[str, dict[str, float]] = {}
     heard: set[str] = set()
-    for name, metadata in _told(record):
+    # In the order in which notes are put down: the first of what an evaluator said has them.
+    told: list[tuple[str, dict[str, Any] | None]] = [
+        *((result.evaluator, result.metadata) for result in record.results),
+        *((failure.name, failure.metadata) for failure in record.evaluator_failures),
+        *((skip.evaluator, skip.metadata) for skip in record.skipped),
+    ]
+    for name, metadata in told:
         if name not in heard:
             heard.add(name)
             if metadata and (spent := spent_of(metadata.get("metrics"))):
@@ -64,30 +92,13 @@ def spent_by_judges(record: Judged) -> dict[str, dict[str, float]]:
 
 def judge_metrics(record: Judged) -> dict[str, float]:
     """What all evaluators of an attempt spent, as metrics of the attempt; empty if nothing is known of it."""
-    spent = spent_by_judges(record).values() if _has_metadata(record) else ()
+    spent = spent_by_judges(record)
     found: dict[str, float] = {}
-    for total, part in ((JUDGE_COST, COST), (JUDGE_UNPRICED_CALLS, UNPRICED_CALLS)):
-        amounts = [one[part] for one in spent if part in one]
+    for total, part in ((JUDGE_COST, COST), (JUDGE_UNPRICED_CALLS, UNPRICED_CALLS)) if spent else ():
+        amounts = [one[part] for one in spent.values() if part in one]
         if amounts:
             found[total] = sum(amounts)
     return found
-
-
-def _has_metadata(record: Judged) -> bool:
-    """Whether anything was noted at all, which of most attempts it was not."""
-    return (
-        any(result.metadata for result in record.results)
-        or any(failure.metadata for failure in record.evaluator_failures)
-        or any(skip.metadata for skip in record.skipped)
-    )
-
-
-def _told(record: Judged) -> list[tuple[str, dict[str, Any] | None]]:
-    """The evaluators and what was noted of them, in the order in which notes are put down."""
-    told = [(result.evaluator, result.metadata) for result in record.results]
-    told += [(failure.name, failure.metadata) for failure in record.evaluator_failures]
-    told += [(skip.evaluator, skip.metadata) for skip in record.skipped]
-    return told
 
 
 def spent_of(metrics: Any) -> dict[str, float]:

@@ -27,6 +27,7 @@ from calipers.data.spending import (
     MODEL_CALLS,
     OUTPUT_TOKENS,
     UNPRICED_CALLS,
+    note_priced_call,
     take_prices_from,
 )
 from calipers.errors import InvalidTraceError
@@ -55,6 +56,7 @@ def account(
         error: why the answer broke off; `None`: it did not.
     """
     take_prices_from(price_sources)
+    note_priced_call()
     usage = completion.usage
     if completion.cost is None:
         completion.cost = cost_of(model_name, usage, answered_by=completion.model, address=address)

@@ -17,7 +17,7 @@ from calipers.data.jsonable import plain
 from calipers.data.record import ReportCase, ReportCaseFailure
 from calipers.data.redaction import masked_fields
 from calipers.data.result import describe_error
-from calipers.data.spending import loaded_prices
+from calipers.data.spending import PricesInUse
 from calipers.errors import CalipersError, InvalidOptionError, StoreError
 from calipers.process.interrupt import Signal, held_back, listening, on_interrupt, was_signalled
 from calipers.process.loop import check_asyncio
@@ -113,7 +113,7 @@ async def evaluate(
         async with announced as reports, _kept(journal, reports):
             if was_signalled():  # let it arrive before the first call is made
                 await asyncio.sleep(0)
-            loaded_prices()
+            prices = PricesInUse()
             started_at, start = datetime.now(UTC), perf_counter()
             with nullcontext() if progress is None else progress(Counts(run, total)):
                 await workers.finish()
@@ -125,6 +125,7 @@ async def evaluate(
                 started_at=started_at.isoformat(),
                 duration=perf_counter() - start,
                 unread_expectations=unread.counts,
+                prices=prices.sources,
                 **kept,
             )
             with listening(blocks=False):
@@ -183,7 +184,6 @@ def _reported(run: Run, total: int | None, **given: Any) -> Report:
         stopping=_stopping(run, total),
         unfinished=run.queue.handed_out - run.finished,
         blocked=run.scoring.blocked,
-        prices=loaded_prices(),
         **given,
     )
 

@@ -512,7 +512,7 @@ class Run:
             trace_id=attempt.trace_id,
             span_id=attempt.span_id,
             trace=attempt.trace_so_far,
-            metrics=attempt.metrics,
+            metrics=dict(attempt.metrics),
         )
 
     def timeout(self, case: Case[Any, Any, Any]) -> float | None:
