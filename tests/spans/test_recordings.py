@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from calipers.data.trace import Trace, TurnType
 from calipers.errors import InvalidTraceError
 from calipers.spans import read_recording, read_traces
+from calipers.spans.recordings import iter_traces
 
 from .recorded import as_json, as_protobuf, in_base64, log, logs_as_protobuf, span
 
@@ -251,6 +252,53 @@ def test_requests_without_a_parent_are_joined_by_what_was_said_before(tmp_path):
 def test_two_equal_requests_are_two_conversations(tmp_path):
     same = messages(("user", "hi")), messages(("assistant", "hello"))
     assert len(read(tmp_path, as_json([request(*same, at=0), request(*same, at=5)]))) == 2
+
+
+def test_conversations_that_begin_alike_stay_apart(tmp_path):
+    user = ("user", "to Oslo?")
+    spans = []
+    for number in range(3):
+        asks = [each | {"id": f"c{number}"} for each in ASKS]
+        tells = [each | {"id": f"c{number}"} for each in TELLS]
+        spans.append(request(messages(user), messages(("assistant", asks)), at=10 * number))
+        given_ = messages(user, ("assistant", asks), ("tool", tells))
+        spans.append(request(given_, messages(("assistant", f"no {number}")), at=10 * number + 5))
+    assert [trace.output_text for trace in read(tmp_path, as_json(spans))] == ["no 0", "no 1", "no 2"]
+
+
+def test_a_request_that_failed_and_is_asked_again_is_one_conversation(tmp_path):
+    failed = span(
+        "chat m",
+        attributes={"gen_ai.operation.name": "chat", "gen_ai.input.messages": messages(("user", "hi"))},
+        error="busy",
+    )
+    (trace,) = read(
+        tmp_path, as_json([failed, request(messages(("user", "hi")), messages(("assistant", "hello")), at=5)])
+    )
+    assert (len(trace.llm_calls), trace.output_text) == (2, "hello")
+
+
+@given(st.randoms(use_true_random=False))
+def test_a_recording_that_is_sorted_on_disk_says_the_same(tmp_path_factory, chance: random.Random):
+    user = ("user", "to Oslo?")
+    chat = span("chat m", at=50, attributes={"gen_ai.operation.name": "chat"})
+    logs = [log(chat, "gen_ai.choice", {"message": {"role": "assistant", "content": "yes"}})]
+    spans = [
+        *agent_spans(trace=1),
+        *agent_spans(at=20, trace=2),
+        *agent_spans("v2", at=40, trace=3),
+        request(messages(user), messages(("assistant", ASKS)), at=60),
+        request(
+            messages(user, ("assistant", ASKS), ("tool", TELLS)), messages(("assistant", "OS12.")), at=65
+        ),
+        chat,
+    ]
+    chance.shuffle(spans)
+    path = tmp_path_factory.mktemp("spool") / "spans"
+    path.write_bytes(as_json(spans, logs))
+    in_memory, on_disk = (list(iter_traces([path], print, most_bytes=most)) for most in (1 << 30, 0))
+    assert told(in_memory) == told(on_disk)
+    assert len(in_memory) == 4
 
 
 # ---------------------------------------------------------------------- doubles

@@ -315,6 +315,15 @@ class Turn:
     """When it happened; `None` when it was not recorded."""
 
     def __post_init__(self) -> None:
+        if self.turn_type is None and (self.timestamp is None or type(self.timestamp) is datetime):
+            # One call, and nothing else to say: what a recording of an agent has most of.
+            if type(self.tool_call) is ToolCall and self.llm_call is None:
+                return object.__setattr__(self, "turn_type", TurnType.TOOL_CALL)
+            if type(self.llm_call) is LLMCall and self.tool_call is None:
+                return object.__setattr__(self, "turn_type", TurnType.LLM_CALL)
+        return self._check()
+
+    def _check(self) -> None:
         for name, call, wanted in (
             ("llm_call", self.llm_call, LLMCall),
             ("tool_call", self.tool_call, ToolCall),

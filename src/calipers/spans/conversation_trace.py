@@ -11,8 +11,10 @@ if there is one, and in order. The span is right about result and failure, the m
 """
 
 import hashlib
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import count
 from typing import Any, Final
 
 import msgspec
@@ -49,14 +51,16 @@ def trace_of(runs: Sequence[Run], notes: Iterable[str] = ()) -> Trace:
         runs: those of the conversation, in order.
         notes: what could not be read of it.
     """
-    requests = [request for run in runs for request in run.requests]
+    requests = sorted(
+        (request for run in runs for request in run.requests), key=lambda request: request.start_ns
+    )
     slots = _asked(runs, requests)
     _join_spans(slots, [step for run in runs for step in run.tools], requests)
     _join_results(slots, runs, requests)
     answer = _find_answers(slots, requests)
     slots = [slot for slot in slots if not slot.is_answer]
     output = _output(runs[-1], answer)
-    turns = _numbered(_turns(runs, requests, slots, output))
+    turns = list(_turns(runs, requests, slots, output))
     names = dict.fromkeys(step.name for run in runs for step in run.agents if step.name)
     metadata: dict[str, Any] = {}
     if runs[0].conversation is not None:
@@ -89,9 +93,14 @@ def _shows_calls(runs: Sequence[Run], requests: Sequence[Request]) -> bool:
 
 def _span_of_time(runs: Sequence[Run]) -> tuple[int, int]:
     begin = min(run.start_ns for run in runs)
-    ends = [request.end_ns for run in runs for request in run.requests]
-    ends += [step.node.end_ns for run in runs for steps in (run.agents, run.tools) for step in steps]
-    return begin, max(begin, *ends)
+    end = begin
+    for run in runs:
+        for request in run.requests:
+            end = max(end, request.end_ns)
+        nodes = [step.node for step in run.agents] + [step.node for step in run.tools]
+        for node in nodes:
+            end = max(end, node.end_ns)
+    return begin, end
 
 
 def _failure(runs: Sequence[Run]) -> dict[str, str] | None:
@@ -170,11 +179,7 @@ def _fuller(one: ToolStep | None, other: ToolStep) -> ToolStep:
 
 
 def _last_before(starts: Sequence[int], moment: int) -> int:
-    found = -1
-    for number, start in enumerate(starts):
-        if start <= moment:
-            found = number
-    return found
+    return bisect_right(starts, moment) - 1
 
 
 def _fitting(slots: Sequence[_Slot], step: ToolStep, before: int) -> _Slot | None:
@@ -304,33 +309,32 @@ def _output(last: Run, answer: str | None) -> str | None:
 def _turns(
     runs: Sequence[Run], requests: Sequence[Request], slots: Sequence[_Slot], output: str | None
 ) -> Iterator[Turn]:
+    """The turns, with their numbers as ids: a recording that is read twice says the same twice."""
     by_request: dict[int, list[_Slot]] = {}
     for slot in slots:
         by_request.setdefault(slot.request, []).append(slot)
+    ids = map(str, count(1))
     for slot in by_request.get(-1, ()):
-        yield _tool_turn(slot)
+        yield _tool_turn(slot, next(ids))
     firsts = {id(run.requests[0]) for run in runs if run.requests}
     spoken: str | None = None
     for number, request in enumerate(requests):
         if id(request) in firsts and (asked := _user_text(request)):
-            yield Turn(turn_type=TurnType.USER_MESSAGE, content=asked, timestamp=_moment(request.start_ns))
+            yield _message_turn(TurnType.USER_MESSAGE, asked, next(ids), request.start_ns)
         said, asks = _said(request.answer())
-        yield _request_turn(request, said)
+        yield _request_turn(request, said, next(ids))
         for slot in by_request.get(number, ()):
-            yield _tool_turn(slot)
+            yield _tool_turn(slot, next(ids))
         if said and not asks:
             spoken = said
-            yield Turn(turn_type=TurnType.AGENT_MESSAGE, content=said, timestamp=_moment(request.end_ns))
+            yield _message_turn(TurnType.AGENT_MESSAGE, said, next(ids), request.end_ns)
     if output and output != spoken:
-        yield Turn(turn_type=TurnType.AGENT_MESSAGE, content=output)
+        yield _message_turn(TurnType.AGENT_MESSAGE, output, next(ids))
 
 
-def _numbered(turns: Iterable[Turn]) -> list[Turn]:
-    """Turns with their numbers as ids, so that a recording that is read twice says the same twice."""
-    found = list(turns)
-    for number, turn in enumerate(found, 1):
-        object.__setattr__(turn, "turn_id", str(number))
-    return found
+def _message_turn(kind: TurnType, content: str, turn_id: str, at_ns: int | None = None) -> Turn:
+    at = None if at_ns is None else _moment(at_ns)
+    return Turn(turn_type=kind, content=content, timestamp=at, turn_id=turn_id)
 
 
 def _user_text(request: Request) -> str:
@@ -344,7 +348,7 @@ def _user_text(request: Request) -> str:
     return "\n".join(texts)
 
 
-def _request_turn(request: Request, said: str) -> Turn:
+def _request_turn(request: Request, said: str, turn_id: str) -> Turn:
     at = _moment(request.start_ns)
     failure = request.first("error")
     call = LLMCall(
@@ -358,12 +362,12 @@ def _request_turn(request: Request, said: str) -> Turn:
         call_id=request.first("response_id"),
         timestamp=at,
     )
-    return Turn(llm_call=call, timestamp=at)
+    return Turn(llm_call=call, timestamp=at, turn_id=turn_id)
 
 
-def _tool_turn(slot: _Slot) -> Turn:
+def _tool_turn(slot: _Slot, turn_id: str) -> Turn:
     call = _tool_call(slot)
-    return Turn(tool_call=call, timestamp=call.timestamp)
+    return Turn(tool_call=call, timestamp=call.timestamp, turn_id=turn_id)
 
 
 def _tool_call(slot: _Slot) -> ToolCall:
@@ -418,6 +422,7 @@ def trace_of_history(messages: Sequence[Message], usages: Sequence[Usage | None]
     """
     pairs = {id(call): result for call, result in pair_results(messages)}
     told = iter(usages)
+    ids = map(str, count(1))
     turns: list[Turn] = []
     answered: list[tuple[str, bool]] = []
     earlier = ""
@@ -425,7 +430,7 @@ def trace_of_history(messages: Sequence[Message], usages: Sequence[Usage | None]
         if message.role == "user":
             said = "\n".join(part.text for part in message.parts if isinstance(part, Text) and part.text)
             if said:
-                turns.append(Turn(turn_type=TurnType.USER_MESSAGE, content=said))
+                turns.append(_message_turn(TurnType.USER_MESSAGE, said, next(ids)))
         elif message.role == "assistant":
             said, asks = _said([message])
             usage = next(told, None)
@@ -438,23 +443,24 @@ def trace_of_history(messages: Sequence[Message], usages: Sequence[Usage | None]
                             output_tokens=usage.output_tokens,
                             output_text=said,
                             cost=usage.cost,
-                        )
+                        ),
+                        turn_id=next(ids),
                     )
                 )
             turns += [
-                _tool_turn(_Slot(0, part, None, pairs.get(id(part))))
+                _tool_turn(_Slot(0, part, None, pairs.get(id(part))), next(ids))
                 for part in message.parts
                 if isinstance(part, Call)
             ]
             answered.append((said, asks))
             if said and not asks:
-                turns.append(Turn(turn_type=TurnType.AGENT_MESSAGE, content=said))
+                turns.append(_message_turn(TurnType.AGENT_MESSAGE, said, next(ids)))
         earlier = message.role
     said, asks = answered[-1] if answered and earlier == "assistant" else ("", False)
     return Trace(
         input_text=next((turn.content for turn in turns if turn.turn_type is TurnType.USER_MESSAGE), ""),
         output_text="" if asks else said,
-        turns=_numbered(turns),
+        turns=turns,
         records_calls=True,
         trace_id=hashlib.blake2b(repr(messages).encode("utf-8", "replace"), digest_size=16).hexdigest(),
         created_at=_EPOCH,  # it does not say when

@@ -206,23 +206,22 @@ def _log(record: _LogRecord) -> SpanLog:
 
 
 def _attributes(pairs: list[_Pair]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for pair in pairs:
-        value = pair.value
-        if value is None:
-            found[pair.key] = None
-        elif (text := value.string_value) is not None:
-            found[pair.key] = text
-        else:
-            found[pair.key] = _value(value)
+    # Most values are texts: all are taken as such first, and what is none is looked at again.
+    found: dict[str, Any] = {
+        pair.key: value.string_value if (value := pair.value) is not None else None for pair in pairs
+    }
+    if None in found.values():
+        for pair in pairs:
+            if (value := pair.value) is not None and value.string_value is None:
+                found[pair.key] = _value(value)
     return found
 
 
 def _value(value: _Value) -> Any:
-    if value.string_value is not None:
-        return value.string_value
     if value.int_value is not None:
         return int(value.int_value)
+    if value.string_value is not None:
+        return value.string_value
     if value.bool_value is not None:
         return value.bool_value
     if value.double_value is not None:

@@ -25,6 +25,7 @@ _fixed64 = struct.Struct("<Q").unpack_from
 _fixed32 = struct.Struct("<I").unpack_from
 
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
+_MOST_KEYS: Final = 10_000
 
 
 class CutError(InvalidTraceError):
@@ -146,45 +147,59 @@ def _after(data: bytes, place: int) -> int:
 def _record(data: bytes, begin: int, end: int) -> SpanNode | SpanLog | None:
     """A span, or a log record: a span begins with its trace id (field 1, bytes), a log record with its time (fixed)."""
     key = data[begin] if begin < end else 0
-    return _span(data, begin, end) if key == 0x0A else _log(data, begin, end)
+    try:
+        return _span(data, begin, end) if key == 0x0A else _log(data, begin, end)
+    except (IndexError, struct.error):
+        raise CutError("the data ends within a field") from None
 
 
 def _span(data: bytes, begin: int, end: int) -> SpanNode:
-    trace_id = span_id = parent = start = stop_ns = 0
+    ids = [0, 0, 0, 0, 0]
+    times = [0, 0]  # end, start: fields 8 and 7
     name = status_message = ""
     status: SpanStatus = "unset"
     attributes: dict[str, Any] = {}
     events: list[SpanEvent] = []
-    for number, value, stop in _fields(data, begin, end):
-        if number == 9:
-            _pair(data, value, stop, attributes)
-        elif number == 1:
-            trace_id = int.from_bytes(data[value:stop])
-        elif number == 2:
-            span_id = int.from_bytes(data[value:stop])
-        elif number == 4:
-            parent = int.from_bytes(data[value:stop])
-        elif number == 5:
-            name = _text(data, value, stop)
-        elif number == 7:
-            start = value
-        elif number == 8:
-            stop_ns = value
-        elif number == 11:
-            events.append(_event(data, value, stop))
-        elif number == 15:
-            for field, told, limit in _fields(data, value, stop):
+    place = begin
+    while place < end:  # as `_fields` does it, without a generator: this is where the time goes
+        key = data[place]
+        if key in {0x39, 0x41}:
+            (times[key >> 3 & 1],) = _fixed64(data, place + 1)
+            place += 9
+            continue
+        if key & 7 != _BYTES or key >= 0x80:
+            _, _, stop = next(_fields(data, place, end))
+            place = stop if stop >= 0 else _after(data, place)
+            continue
+        size = data[place + 1]
+        place += 2
+        if size >= 0x80:
+            size, place = _varint(data, place - 1)
+        stop = place + size
+        if stop > end:
+            raise CutError("the data ends within a field")
+        if key == 0x4A:
+            _pair(data, place, stop, attributes)
+        elif key < 0x28:
+            ids[key >> 3] = int.from_bytes(data[place:stop])
+        elif key == 0x2A:
+            name = _text(data, place, stop)
+        elif key == 0x5A:
+            events.append(_event(data, place, stop))
+        elif key == 0x7A:
+            for field, told, limit in _fields(data, place, stop):
                 if field == 2:
                     status_message = _text(data, told, limit)
                 elif field == 3:
                     status = _STATUS.get(told, "unset")
+        place = stop
     return SpanNode(
         name,
-        trace_id=trace_id,
-        span_id=span_id,
-        parent_span_id=parent or None,
-        start_ns=start,
-        end_ns=stop_ns,
+        trace_id=ids[1],
+        span_id=ids[2],
+        parent_span_id=ids[4] or None,
+        start_ns=times[1],
+        end_ns=times[0],
         attributes=attributes,
         status=status,
         events=tuple(events),
@@ -236,25 +251,40 @@ def _text(data: bytes, begin: int, end: int) -> str:
     return data[begin:end].decode("utf-8", "replace")
 
 
+_KEYS: Final[dict[bytes, str]] = {}
+"""Names of attributes that were read before: a file has few, and each of them thousands of times."""
+
+
 def _pair(data: bytes, begin: int, end: int, into: dict[str, Any]) -> None:
-    # The common pair is a short key and a short text: read without a loop.
-    try:
-        size = data[begin + 1]
-        middle = begin + 2 + size
-        if data[begin] == 0x0A and size < 0x80 and data[middle] == 0x12:
-            key = data[begin + 2 : middle].decode()
-            inner = middle + 2
-            if data[inner] == 0x0A and inner + 2 + data[inner + 1] == end and data[inner + 1] < 0x80:
-                into[key] = data[inner + 2 : end].decode()
-                return
-    except (IndexError, UnicodeDecodeError):
-        pass
+    # The common pair is a short key and a text: read without a loop. Anything else takes the long way.
+    middle = begin + 2 + data[begin + 1]
+    if middle + 3 < end and data[begin] == 0x0A and data[begin + 1] < 0x80 and data[middle] == 0x12:
+        # The size of the value, in one byte or in several.
+        place = middle + 2
+        while data[place - 1] >= 0x80:
+            place += 1
+        if data[place] == 0x0A:
+            place += 2
+            while data[place - 1] >= 0x80:
+                place += 1
+            written = data[begin + 2 : middle]
+            key = _KEYS.get(written)
+            if key is None:
+                key = written.decode("utf-8", "replace")
+                if len(_KEYS) < _MOST_KEYS:
+                    _KEYS[written] = key
+            # The text is all that the pair has left: nothing else may stand in a value.
+            try:
+                into[key] = data[place:end].decode()
+            except UnicodeDecodeError:
+                into[key] = _text(data, place, end)
+            return
     key, value = "", None
-    for number, place, stop in _fields(data, begin, end):
+    for number, start, stop in _fields(data, begin, end):
         if number == 1:
-            key = _text(data, place, stop)
+            key = _text(data, start, stop)
         elif number == 2:
-            value = _value(data, place, stop)
+            value = _value(data, start, stop)
     into[key] = value
 
 

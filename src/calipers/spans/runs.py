@@ -45,14 +45,20 @@ class Request(msgspec.Struct):
 
     def first(self, name: str) -> Any:
         """The value of the innermost span that has one."""
+        if len(self.steps) == 1:
+            return getattr(self.steps[0], name)
         return next((value for step in self.steps if (value := getattr(step, name)) is not None), None)
 
     def given(self) -> list[Message] | None:
         """The messages that the model was given."""
+        if len(self.steps) == 1:
+            return self.steps[0].read_given()
         return _fullest(step.read_given() for step in self.steps)
 
     def answer(self) -> list[Message] | None:
         """What it answered. A request that failed has none."""
+        if len(self.steps) == 1:
+            return self.steps[0].read_answer()
         return _fullest(step.read_answer() for step in self.steps)
 
 
@@ -104,34 +110,33 @@ def runs_in(tree: SpanTree) -> tuple[list[Run], list[SpanNode]]:
     found: dict[tuple[int, int], _Found] = {}
     unread: list[SpanNode] = []
     for node in tree:
-        above = places.get(id(node.parent), _NOWHERE) if node.parent is not None else _NOWHERE
+        above = _NOWHERE if node.parent is None else places[id(node.parent)]
         step = step_of(node)
-        here = _Place(
-            (step.conversation if step is not None else text(node.attributes, *_CONVERSATION))
-            or above.conversation,
-            above.agent,
-            above.request,
-        )
-        places[id(node)] = here
+        conversation = (
+            step.conversation if step is not None else text(node.attributes, *_CONVERSATION)
+        ) or above.conversation
+        agent, request = above.agent, above.request
         if step is None:
             unread.append(node)
-            continue
-        if isinstance(step, AgentStep) and here.agent is None:
-            here.agent = node
-        key = node.trace_id, id(here.agent) if here.agent is not None else 0
-        into = found.get(key)
-        if into is None:
-            into = found[key] = _Found()
-        into.conversation = into.conversation or here.conversation
-        if isinstance(step, ModelStep):
-            into.models.append((step, above.request))
-            here.request = step
         else:
-            here.request = None
-            if isinstance(step, AgentStep):
-                into.agents.append(step)
+            if agent is None and type(step) is AgentStep:
+                agent = node
+            key = node.trace_id, id(agent) if agent is not None else 0
+            into = found.get(key)
+            if into is None:
+                into = found[key] = _Found()
+            into.conversation = into.conversation or conversation
+            if type(step) is ModelStep:
+                into.models.append((step, request))
+                request = step
             else:
-                into.tools.append(step)
+                request = None
+                if type(step) is AgentStep:
+                    into.agents.append(step)
+                elif type(step) is ToolStep:
+                    into.tools.append(step)
+        if node.children:
+            places[id(node)] = _Place(conversation, agent, request)
     return list(_runs(found)), unread
 
 
@@ -247,36 +252,47 @@ def conversations(runs: Iterable[Run]) -> list[list[Run]]:
 
 
 def _begins_with(run: Run) -> list[int]:
-    """A number for each beginning of what had been said before a run, the shortest first."""
+    """A number for each beginning of what had been said before a run, the shortest first.
+
+    A beginning that ends where a model's answer is told in a framework's own words has a second number, for `_ends_with`.
+    """
     found: list[int] = []
     if run.requests:
         running, known = 0, False
-        for key in _keys(run.requests[0].given() or ()):
+        keys = _keys(run.requests[0].given() or ())
+        for place, key in enumerate(keys):
             running = _number(running, key)
             known = known or key[1] is not None
             if known:
+                following = keys[place + 1][0] if place + 1 < len(keys) else "call"
+                if following not in _PLAIN:
+                    found.append(_number(running, _UNTOLD))
                 found.append(running)
     return found
 
 
 def _ends_with(run: Run) -> list[int]:
-    """The number of all that had been said at the end of a run."""
+    """The numbers of all that had been said at the end of a run."""
     if not run.requests:
         return []
     last = run.requests[-1]
     given, answered = _keys(last.given() or ()), _keys(last.answer() or ())
+    if not given:
+        return []
     running = 0
     for key in given:
         running = _number(running, key)
-    found: list[int] = []
-    if given and not any(kind == "assistant" for kind, _ in answered):
-        # The next request may tell the answer in other words, or ask again after a failure.
-        found.append(running)
-    if answered:
-        for key in answered:
-            running = _number(running, key)
-        found.append(running)
-    return found
+    if not answered:  # it failed, and may be asked again
+        return [running]
+    found = [] if any(kind == "assistant" for kind, _ in answered) else [_number(running, _UNTOLD)]
+    for key in answered:
+        running = _number(running, key)
+    return [*found, running]
+
+
+_UNTOLD: Final = ("untold", None)
+_PLAIN: Final = frozenset({"call", "result", "assistant", "user"})
+"""What may follow where a history tells an answer as the model gave it."""
 
 
 def _number(before: int, key: tuple[str, str | None]) -> int:

@@ -324,6 +324,9 @@ def _cut_cycles(nodes: Iterable[SpanNode], parents: dict[SpanNode, SpanNode]) ->
     """Makes the earliest span of each cycle a root, by taking its parent away."""
     done: set[SpanNode] = set()
     for node in nodes:
+        if (above := parents.get(node)) is None or above in done:
+            done.add(node)
+            continue
         path: dict[SpanNode, None] = {}
         current: SpanNode | None = node
         while current is not None and current not in done and current not in path:

@@ -54,7 +54,7 @@ def read(node: SpanNode) -> Step | None:
             given=partial(_given, attributes),
             answer=partial(_answer, attributes),
         )
-    if kind == "AGENT" or node.parent is None:
+    if kind == "AGENT" or node.parent_span_id is None:  # a graph of LangGraph has no other span for its run
         given, output = text(attributes, "input.value"), text(attributes, "output.value")
         return AgentStep(
             node,
