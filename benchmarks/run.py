@@ -20,6 +20,7 @@ import pytest_cases
 import reports
 import rollouts
 import stores
+import traces
 import voice
 from command import drawn, exit_code, parser
 from machine import facts
@@ -39,6 +40,7 @@ BENCHMARKS = {
     "rollouts": rollouts,
     "matching": matching,
     "stores": stores,
+    "traces": traces,
     "pytest cases": pytest_cases,
 }
 PAGE = Path(__file__).parent.parent / "docs" / "performance.md"

@@ -12,8 +12,12 @@ Files that are given together are one recording, so that log records find their 
 """
 
 import os
+import tempfile
+import weakref
 from collections.abc import Iterator, Sequence
 from typing import Any
+
+import msgspec
 
 from calipers.data.record import ReportCase, ReportCaseFailure, hide_secrets
 from calipers.data.trace import Trace
@@ -35,8 +39,14 @@ def read_traces_run(paths: Sequence[str | os.PathLike[str]]) -> FoundRun:
         OSError: a file cannot be read.
     """
     notes: dict[str, None] = {}
-    first = next(iter_traces(paths, notes.setdefault), None)
+    # A run is read twice, and sorting spans into conversations takes longer than anything else: they wait in a file.
+    kept = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the run
+    first: Trace | None = None
+    for trace in iter_traces(paths, notes.setdefault):
+        first = first or trace
+        kept.write(msgspec.json.encode(trace.to_dict()) + b"\n")
     if first is None:
+        kept.close()
         listed = ", ".join(repr(str(path)) for path in paths)
         why = f": {'; '.join(notes)}" if notes else ""
         raise ReportFormatError(f"no conversation found in {listed}{why}")
@@ -48,11 +58,13 @@ def read_traces_run(paths: Sequence[str | os.PathLike[str]]) -> FoundRun:
 
     def attempts() -> Iterator[FoundAttempt]:
         taken: dict[str, int] = {}
-        for trace in iter_traces(paths, notes.setdefault):
-            yield FoundAttempt(_record(trace, taken))
+        kept.seek(0)
+        for line in kept:
+            yield FoundAttempt(_record(Trace.from_dict(msgspec.json.decode(line)), taken))
 
     found = FoundRun.of_report(KIND, report, attempts)
     found.notes = notes
+    weakref.finalize(found, kept.close)
     return found
 
 
