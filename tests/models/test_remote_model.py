@@ -389,8 +389,9 @@ def test_an_answer_cut_by_the_server_but_marked_complete_is_sent_back_and_not_co
 def test_the_answer_of_another_model_is_noted():
     found, _ = ask("openai", Reply(text="Hi", model="/models/smollm2.gguf"))
     assert [problem.kind for problem in found.problems] == ["other_model"]
-    for same in ("some-model-2026-01-01", "vendor/some-model", "models/Some-Model"):
+    for same in ("some-model-2026-01-01", "vendor/some-model", "models/Some-Model", "some-model:latest"):
         assert ask("openai", Reply(text="Hi", model=same))[0].problems == []
+    assert ask("openai", Reply(text="Hi", model="some-model-mini"))[0].problems != []
 
 
 def test_gemini_is_asked_for_the_rest_and_all_of_it_is_paid_for():
@@ -627,6 +628,8 @@ def test_names_of_gateways_and_tags_are_found_among_those_listed():
     with OpenAIServer(models=["llama3:latest", "vendor/*", "meta/gpt-x"]) as server:
         for name in ("llama3", "vendor/anything", "gpt-x"):
             asyncio.run(check_model(as_model(f"{server.url}#{name}")))
+        with pytest.raises(ModelRequestError, match="no model 'gpt'"):
+            asyncio.run(check_model(as_model(f"{server.url}#gpt")))
 
 
 # ---------------------------------------------------------------------- the cache

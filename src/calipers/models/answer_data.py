@@ -46,6 +46,7 @@ def read_data(completion: Completion, schema: Mapping[str, Any]) -> Any:
             f"the answer is empty{' and ended at the limit of tokens' if finish == 'length' else ''}",
             **details,
         )
+    data: Any = None
     try:
         data = without_nulls(_parse(text, repair=finish == "stop"), schema)
         problem = violations_of(data, schema)

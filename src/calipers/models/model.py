@@ -11,6 +11,7 @@
 | an object with `name` and `ask` | itself |
 """
 
+import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -126,14 +127,15 @@ async def ask_for_data(model: Model, ask: Ask) -> Answer:
 async def check_model(model: Model) -> None:
     """Check, at no cost, that a model can be asked: that there is a key which is taken, a server, and a model of that name.
 
-    A model that has an async method `check` is checked by that; any other is taken to be there.
+    A model that has a method `check` is checked by that; any other is taken to be there.
 
     Raises:
         ModelError: it cannot be asked; the message says what to do.
     """
-    check = getattr(model, "check", None)
-    if callable(check):
-        await check()
+    check: Any = getattr(model, "check", None)
+    made = check() if callable(check) else None
+    if inspect.isawaitable(made):
+        await made
 
 
 def as_model(given: Any) -> Model:

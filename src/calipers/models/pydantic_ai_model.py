@@ -132,7 +132,7 @@ def _messages(messages: Any) -> list[Any]:
             continue
         part: Any = SystemPromptPart(content) if role == "system" else UserPromptPart(content)
         if role == "tool":
-            key = message["tool_call_id"]
+            key = str(message["tool_call_id"])
             part = ToolReturnPart(tool_name=tools.get(key, key), content=content, tool_call_id=key)
         if found and isinstance(found[-1], ModelRequest):
             found[-1] = ModelRequest(parts=[*found[-1].parts, part])

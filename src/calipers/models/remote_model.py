@@ -65,6 +65,8 @@ FORMATS: Mapping[str, WireFormat] = {
 _NOTHING: Mapping[str, Any] = {"temperature": None, "max_tokens": None, "seed": None, "top_logprobs": 0}
 """The values of a question's fields that are left out."""
 _UNSUPPORTED = frozenset({"unsupported_value", "unsupported_parameter"})
+_SNAPSHOT = re.compile(r"[-@:](\d|latest|preview|exp)")
+"""How what is behind the name of a model begins, if it is a snapshot of that model."""
 _MOST_CONTINUATIONS = 20
 _CHECK_SECONDS = 20.0
 RETRY = Retry(attempts=6, max_backoff=20.0)
@@ -235,7 +237,7 @@ def _check_listed(name: str, reply: Reply, model: str | None) -> None:
         return
     names = [read(each, "id") for each in listed] if is_list(listed) else []
     known = sorted(each for each in names if isinstance(each, str))
-    if model is None or not known or any(_is_same(model, each) for each in known):
+    if model is None or not known or any(_is_listed(model, each) for each in known):
         return
     shown = ", ".join(known[:20]) + (f" and {len(known) - 20} more" if len(known) > 20 else "")
     raise ModelRequestError(
@@ -243,10 +245,23 @@ def _check_listed(name: str, reply: Reply, model: str | None) -> None:
     )
 
 
+def _is_listed(asked: str, listed: str) -> bool:
+    """Whether a name in a server's list is that of a model: with a tag behind it, a provider before it, or a pattern of a gateway."""
+    if fnmatchcase(asked.lower(), listed.lower()):
+        return True
+    asked, listed = _bare(asked), _bare(listed)
+    return listed == asked or listed.partition(":")[0] == asked
+
+
 def _is_same(asked: str, answered: str) -> bool:
-    """Whether two names may be those of one model: a snapshot has a date behind, a gateway its provider before."""
-    asked, answered = (name.lower().removeprefix("models/").rpartition("/")[2] for name in (asked, answered))
-    return answered.startswith(asked) or fnmatchcase(asked, answered)
+    """Whether who answered may be who was asked: a snapshot has a date or a version behind its name."""
+    asked, answered = _bare(asked).removesuffix("-latest"), _bare(answered)
+    return answered == asked or _SNAPSHOT.match(answered.removeprefix(asked)) is not None
+
+
+def _bare(name: str) -> str:
+    """The name of a model without what providers and gateways put before it."""
+    return name.lower().rpartition("/")[2]
 
 
 def _trouble(name: str, reply: Reply, request: Request, route: _Route) -> Trouble:
