@@ -4,7 +4,9 @@ import asyncio
 
 import pytest
 
-from calipers import Case, Dataset
+from calipers import Case, Dataset, Trace
+from calipers.agents import TestCase
+from calipers.agents.evaluators.composite import context_of
 from calipers.errors import ModelFilteredError, ModelKeyError, UnreadableAnswerError
 from calipers.judges import Correct, LLMJudge
 from calipers.judges.fence import seal_in
@@ -88,8 +90,17 @@ def test_the_same_question_is_asked_once_in_a_store_with_the_same_fence_and_a_re
                 asyncio.run(judged(7))
         assert len(server.requests) == 2
         asyncio.run(judge.evaluate(ctx))
+        with open_store(str(tmp_path / "runs.db")) as store, using_cache(StoredAnswers(store)):
+            trace = Trace(input_text="x?", output_text="x")
+            for _ in range(2):  # a trace by itself does not tell which repeat it is
+                asyncio.run(
+                    judge.evaluate(
+                        context_of(TestCase(name="a", input_text="x?", expected_output="x"), trace)
+                    )
+                )
+        assert len(server.requests) == 5
         with open_store(str(tmp_path / "other.db")) as store, using_cache(StoredAnswers(store)):
             asyncio.run(judge.evaluate(ctx))
-        assert len(server.requests) == 4
+        assert len(server.requests) == 6
     seals = [seal_in(each.json["messages"]) for each in server.requests]
-    assert len(set(seals)) == 4, "another store, and no store, have other secrets"
+    assert len(set(seals)) == 5, "another store, and no store, have other secrets"

@@ -48,7 +48,7 @@ class AttemptFacts(Protocol):
 
     @property
     def repeat_index(self) -> int | None:
-        """Which repeat, from 1."""
+        """Which repeat, from 1; `None`: not known."""
 
 
 class EvaluatorContext(msgspec.Struct, Generic[InputsT, OutputT, MetadataT], kw_only=True):
@@ -98,7 +98,7 @@ class EvaluatorContext(msgspec.Struct, Generic[InputsT, OutputT, MetadataT], kw_
 
     @property
     def repeat_index(self) -> int | None:
-        """Which repeat of its case this attempt is, from 1; `None` in a context built by hand."""
+        """Which repeat of its case this attempt is, from 1; `None` if that is not known, as in a context built by hand."""
         return None if self._attempt is None else self._attempt.repeat_index
 
     @property

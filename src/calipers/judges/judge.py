@@ -34,7 +34,7 @@ from calipers.data.result import EvaluatorSpec, Skipped
 from calipers.errors import CalipersError, InvalidOptionError, NotApplicableError
 from calipers.identity.callables import task_identity
 from calipers.identity.fingerprint import Unknown
-from calipers.models.answer_cache import cache_in_use
+from calipers.models.answer_cache import cache_in_use, using_cache
 from calipers.models.model import Answer, Ask, Model, as_model, ask_for_data, check_model
 from calipers.models.model_answer import Completion
 
@@ -219,9 +219,11 @@ class ModelJudge(Evaluator):
         shown = self.exhibits(ctx) if exhibits is None else exhibits
         if isinstance(shown, Skipped):
             raise NotApplicableError(shown.reason)
-        number = (ctx.repeat_index or 0) if repeat is None else repeat
+        number = ctx.repeat_index if repeat is None else repeat
+        # Which repeat it is may not be known. An answer that is kept might be that of another one.
+        answers = None if number is None else cache_in_use()
         told = [[each.name, plain(each.value)] for each in shown]
-        fence = Fence.of([instruction, told, schema, number, self.canary], secret_of(cache_in_use()))
+        fence = Fence.of([instruction, told, schema, number, self.canary], secret_of(answers))
         rules = prompt_named(_FENCE).filled(fence.gaps(canary=self.canary))
         messages = [
             {"role": "system", "content": f"{instruction.strip()}\n\n{rules}"},
@@ -233,11 +235,12 @@ class ModelJudge(Evaluator):
             messages=messages,
             schema=sealed(schema),
             top_logprobs=top_logprobs,
-            repeat=number,
+            repeat=number or 0,
             **settings.asked,
         )
-        async with asyncio.timeout(settings.timeout):
-            answer = await ask_for_data(model, asked)
+        with using_cache(answers):
+            async with asyncio.timeout(settings.timeout):
+                answer = await ask_for_data(model, asked)
         fence.check(answer.data, answer.completion.text)
         data = {name: value for name, value in answer.data.items() if name != SEAL}
         return dataclasses.replace(answer, data=data)

@@ -48,6 +48,7 @@ class _Facts(NamedTuple):
 
     case: TestCase
     seed: int = 0
+    repeat_index: int | None = None
 
 
 def context_of(case: TestCase, trace: Trace) -> EvaluatorContext[Any, Any, Any]:
