@@ -13,7 +13,7 @@ from random import Random
 
 import tables
 from calipers.gate.label_choice import CaseStratum, expected_label
-from calipers.stats import choose_next, prediction_powered, stratified_mean
+from calipers.stats import choose_next, difference_at_equal_levels, prediction_powered, stratified_mean
 
 PAGE = tables.DOCS / "passports.md"
 SETS = 1000
@@ -23,6 +23,9 @@ RATES = (0.6, 0.8, 0.95)
 GOOD, POOR = (0.95, 0.9), (0.8, 0.7)
 JUDGES = {"0.95 / 0.9": "good", "0.8 / 0.7": "poor", "drifts": "drifts", "jury of 0.8 / 0.7": "jury"}
 """By sensitivity and specificity."""
+BIASES = (0.0, 0.1, 0.2, 0.3)
+CHECKED = (50, 100, 200)
+"""Labels of a passport."""
 
 
 def judged(draw, rate, kind):
@@ -109,5 +112,33 @@ def saved(sets, pool):
         yield f"| {name} | {rate:.0%} | {labels} | {100 * width:.1f} | {count} | {100 * (count - labels) / count:.0f} % |"
 
 
+def named(cell):
+    """How often a passport shows a length bias: its interval leaves out 0."""
+    bias, labels, sets = cell
+    draw = Random(zlib.crc32(f"length {bias} {labels}".encode()))
+    found = 0
+    for _ in range(sets):
+        passes, people, longer = [], [], []
+        for _ in range(labels):
+            is_long = draw.random() < 0.5
+            good = draw.random() < (0.8 if is_long else 0.6)  # longer answers are better
+            chance = (0.8 if good else 0.3) + (bias / 2 if is_long else -bias / 2)
+            passes.append(draw.random() < chance)
+            people.append(good)
+            longer.append(is_long)
+        measured = difference_at_equal_levels(passes, people, longer)
+        found += 0 not in measured.interval
+    return found / sets
+
+
+def length(sets, pool):
+    cells = [(bias, labels, sets) for bias in BIASES for labels in CHECKED]
+    yield from tables.head("planted bias:", *(f"{labels} labels:" for labels in CHECKED))
+    found = tables.results(pool, named, cells)
+    for bias in BIASES:
+        shown = " | ".join(f"{100 * found[bias, labels, sets]:.1f} %" for labels in CHECKED)
+        yield f"| {100 * bias:.0f} points | {shown} |"
+
+
 if __name__ == "__main__":
-    sys.exit(tables.main(__doc__, PAGE, {"coverage": coverage, "saved": saved}, sets=SETS))
+    sys.exit(tables.main(__doc__, PAGE, {"coverage": coverage, "saved": saved, "length": length}, sets=SETS))

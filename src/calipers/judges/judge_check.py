@@ -23,7 +23,6 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from datetime import UTC, datetime
-from math import fsum, sqrt
 from statistics import median
 from typing import Any
 
@@ -50,10 +49,8 @@ from calipers.report.report import Report
 from calipers.scoring.evaluator_plan import Plan, make_plan
 from calipers.scoring.scoring import Scoring
 from calipers.stats import (
-    Difference,
     Estimate,
-    Interval,
-    compare_unpaired,
+    difference_at_equal_levels,
     mean,
     measure_order_bias,
     weighted_kappa,
@@ -358,20 +355,9 @@ class _Findings:
         if min(sum(flags), len(flags) - sum(flags)) < _FEWEST:
             self.unmeasured[trait] = f"fewer than {_FEWEST} answers are {what}, or are not"
             return
-        parts = []
-        for label in {*self.labels}:
-            sides: dict[bool, list[list[float]]] = {True: [], False: []}
-            for verdict, other, flag in zip(self.verdicts, self.labels, flags, strict=True):
-                if other == label:
-                    sides[flag].append([float(bool(verdict))])
-            found = compare_unpaired(sides[True], sides[False])
-            if found is not None:
-                parts.append(found)
-        combined = _combined(parts)
-        if combined is None:
-            self.unmeasured[trait] = f"at no label there are both answers that are {what} and others"
-        else:
-            self.measured[trait] = combined
+        passes = [bool(verdict) for verdict in self.verdicts]
+        found = difference_at_equal_levels(passes, self.labels, flags)
+        self.note(trait, found, f"at no label there are both answers that are {what} and others")
 
     def _order(self, heard: list[_Heard]) -> None:
         pairs = [orders for each in heard for orders in each.orders[:1]]
@@ -395,26 +381,6 @@ class _Findings:
             self.unmeasured["injections_through"] = str(error)
         else:
             self.note("injections_through", report.through, "")
-
-
-def _combined(parts: Sequence[Difference]) -> Measurement | None:
-    """Differences of rates at each label as one: weighted by Mantel and Haenszel, their intervals put together by Donner and Zou."""
-    weights = [part.n_first * part.n_second / (part.n_first + part.n_second) for part in parts]
-    total = fsum(weights)
-    if not total:
-        return None
-    shares = [weight / total for weight in weights]
-    value = fsum(share * part.value for share, part in zip(shares, parts, strict=True))
-    below, above = [], []
-    for share, part in zip(shares, parts, strict=True):
-        if part.interval is None:
-            return Measurement(value=value, n=sum(each.n_first + each.n_second for each in parts))
-        below.append((share * (part.value - part.interval.low)) ** 2)
-        above.append((share * (part.interval.high - part.value)) ** 2)
-    interval = Interval(
-        max(-1.0, value - sqrt(fsum(below))), min(1.0, value + sqrt(fsum(above))), method="donner-zou"
-    )
-    return Measurement(value=value, interval=interval, n=sum(each.n_first + each.n_second for each in parts))
 
 
 def _failed(heard: Iterable[_Heard]) -> Candidate | None:

@@ -79,6 +79,7 @@ from calipers.stats.stratified import StratifiedMean as StratifiedMean
 from calipers.stats.stratified import Stratum as Stratum
 from calipers.stats.stratified import choose_next as choose_next
 from calipers.stats.stratified import stratified_mean as stratified_mean
+from calipers.stats.stratified_difference import difference_at_equal_levels as difference_at_equal_levels
 from calipers.stats.survival import Survival as Survival
 from calipers.stats.survival import SurvivalStep as SurvivalStep
 from calipers.stats.survival import kaplan_meier as kaplan_meier
