@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from calipers.testing import OpenAIServer, judge_replies
+
 EVALS = """
     from calipers import Case, Dataset
     from calipers.judges import LLMJudge, Pairwise
@@ -106,3 +108,12 @@ def test_a_dataset_file_names_its_baseline(calipers, runs, write, folder):
     done = calipers("run", "words.yaml", "--task", "eval_words.py:new")
     assert done.exit_code == 2, done.output
     assert "file not found: old.json" in done.stderr
+
+
+def test_answers_are_kept_in_the_store_of_the_runs(calipers, runs):
+    with OpenAIServer(judge_replies({"reason": "alike", "winner": "tie"})) as server:
+        given = ("judge", "pairs", "old", "new", "--model", f"{server.url}#some")
+        for more, asked in (((), 6), ((), 6), (("--no-model-cache",), 12)):
+            done = calipers(*given, *more)
+            assert done.exit_code == 0, done.output
+            assert len(server.requests) == asked

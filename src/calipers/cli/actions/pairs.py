@@ -3,6 +3,7 @@
 import json as json_text
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from typing import Any
 
 import click
@@ -12,13 +13,17 @@ from calipers.cli.actions.judge import find_judge
 from calipers.cli.exits import ERRORED, NOTHING, PASSED
 from calipers.cli.message import shown
 from calipers.cli.reports import distinct_reports
+from calipers.cli.stored_runs import open_kept
 from calipers.comparison.case_pairs import PairBy
 from calipers.errors import InvalidOptionError
 from calipers.judges.pairwise import Pairwise
 from calipers.judges.run_pairs import RunPairs, judge_runs
+from calipers.models.answer_cache import using_cache
 from calipers.process.loop import run_sync
 from calipers.stats import Interval, OrderBias, Strength, Strengths
 from calipers.stats.number_text import first_few, plural, rate_text
+from calipers.stores.default_store import is_file_name
+from calipers.stores.stored_answers import StoredAnswers
 
 _SHOWN = 10
 """How many cases that were not judged are listed."""
@@ -34,6 +39,7 @@ def pairs(
     pair_by: PairBy = "content",
     confidence: float = 0.95,
     max_concurrency: int = 10,
+    no_model_cache: bool = False,
     evaluator_type: Sequence[str] = (),
     allow_module: Sequence[str] = (),
     json: bool = False,
@@ -48,16 +54,20 @@ def pairs(
             "'Pairwise: The better answer is kinder.'"
         )
     reports = distinct_reports(runs, store, dataset=dataset)
-    result = run_sync(
-        lambda: judge_runs(
-            found,
-            [each.report for each in reports],
-            labels=[each.label for each in reports],
-            pair_by=pair_by,
-            max_concurrency=max_concurrency,
-            confidence=confidence,
+    with ExitStack() as opened:
+        # Answers are kept where the runs are; report files are nowhere.
+        if not no_model_cache and not all(map(is_file_name, runs)):
+            opened.enter_context(using_cache(StoredAnswers(opened.enter_context(open_kept(store)))))
+        result = run_sync(
+            lambda: judge_runs(
+                found,
+                [each.report for each in reports],
+                labels=[each.label for each in reports],
+                pair_by=pair_by,
+                max_concurrency=max_concurrency,
+                confidence=confidence,
+            )
         )
-    )
     click.echo(
         json_text.dumps(_data(result), indent=2) if json else shown("\n".join(_lines(result, confidence)))
     )

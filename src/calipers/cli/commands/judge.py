@@ -11,6 +11,7 @@ from calipers.cli.options import (
     allow_module_option,
     confidence_option,
     dataset_option,
+    model_cache_option,
     pair_by_option,
     store_option,
 )
@@ -182,6 +183,7 @@ def attack(
 @pair_by_option
 @confidence_option("Of the intervals.")
 @_concurrency_option("Pairs that are judged at the same time.")
+@model_cache_option
 @_own_judges_option("--judge")
 @click.option("--json", is_flag=True, help="Print every pair and what was found, as JSON.")
 def pairs(**options: Any) -> int:
