@@ -169,6 +169,20 @@ def test_a_gate_decides_nothing_by_a_cost_that_lacks_calls():
     )
 
 
+def test_a_cost_of_which_no_price_is_known_is_not_missing_but_unknown():
+    def unpriced(output: int) -> bool:
+        ask(model="gpt-99")
+        return True
+
+    before, after = (data(each, cases=8).evaluate_sync(agent) for each in (judge, unpriced))
+    verdict = judge_run(after, Policy(metrics={"judge_cost": Growth(at_most=1)}))
+    assert verdict.outcome == "INCONCLUSIVE"
+    assert any(
+        problem.endswith("so it is not compared: 8 model calls without a known price")
+        for problem in compare_reports(before, after).warnings
+    )
+
+
 def test_a_plan_says_what_agent_and_judges_will_cost():
     def some(output: int) -> bool:
         if output < 5:
@@ -186,6 +200,6 @@ def test_a_plan_says_what_agent_and_judges_will_cost():
 
 def test_tables_have_a_column_for_each():
     report = data(judge, cases=4).evaluate_sync(agent)
-    assert run_table([report]).metrics == ("judge_cost", "cost")
+    assert run_table([report]).metrics == ("cost", "judge_cost")
     [row, *_] = report.to_rows()
     assert (row["metrics.cost"], row["metrics.judge_cost"]) == (pytest.approx(ONCE), pytest.approx(ONCE))

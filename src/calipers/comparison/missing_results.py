@@ -89,7 +89,9 @@ def unrecorded(pairs: Sequence[Pair], baseline: Columns, candidate: Columns) -> 
         if name in UNPRICED.values():
             continue
         if name not in candidate.metrics:
-            yield f"the metric {name!r} is in no attempt of the candidate, so it is not compared"
+            lacking = unpriced(cases["candidate"], name)
+            why = f": {plural(lacking, 'model call')} without a known price" if lacking else ""
+            yield f"the metric {name!r} is in no attempt of the candidate, so it is not compared{why}"
             continue
         for side, found in cases.items():
             if lacking := unpriced(found, name):

@@ -127,7 +127,7 @@ class ReportCase(ModelField, msgspec.Struct, Generic[InputsT, OutputT, MetadataT
     def all_metrics(self) -> dict[str, int | float]:
         """The metrics of the attempt, and what judging it cost as far as that is known: `judge_cost`, `judge_unpriced_calls`."""
         spent = judge_metrics(self)
-        return {**spent, **self.metrics} if spent else self.metrics
+        return {**self.metrics, **spent, **self.metrics} if spent else self.metrics
 
     @property
     def on_other_loop(self) -> bool:

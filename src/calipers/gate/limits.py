@@ -113,7 +113,9 @@ class Limits:
             yield from self._growth(TASK_TIME, policy.duration, durations, "seconds")
         for name, growth in policy.metrics.items():
             zero = growth.missing_is_zero and old is not None and name in old.metrics
-            if name not in run.metrics and not zero:
+            if name not in run.metrics and unpriced(run.cases, name):
+                yield from self._unpriced(name, growth)
+            elif name not in run.metrics and not zero:
                 there = ", ".join(map(repr, run.metrics)) or "none"
                 yield absent(name, f"the run has no metric of this name; there are {there}")
             else:

@@ -454,7 +454,7 @@ class Tally:
             name: found.mean(self._units, confidence, bounded=False) for name, found in self._metrics.items()
         }
         judged = self._costs.per_judged_case(self._units, confidence)
-        return means if judged is None else {JUDGE_COST: judged, **means}
+        return means if judged is None else {**means, JUDGE_COST: judged, **means}
 
     def costs(self, *, confidence: float = 0.95) -> Costs:
         """What the attempts and their evaluators cost."""
