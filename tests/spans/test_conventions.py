@@ -1,0 +1,313 @@
+"""Each family of names is read with its own ways of telling a call."""
+
+import json
+from typing import Any
+
+from calipers.data.trace import Trace
+from calipers.spans import read_traces
+
+from .recorded import as_json, log, span
+
+EXCEPTION = ("exception", {"exception.type": "shop.SoldOut", "exception.message": "LM7 is sold out"})
+
+
+def read(tmp_path: Any, *spans: dict[str, Any], logs: list[dict[str, Any]] = ()) -> Trace:
+    (tmp_path / "spans.json").write_bytes(as_json(list(spans), logs))
+    (trace,) = read_traces(tmp_path / "spans.json")
+    return trace
+
+
+def openinference(
+    kind: str, name: str = "x", parent: Any = None, *, at: int = 0, takes: int = 1, **more: Any
+) -> Any:
+    given = {"openinference.span.kind": kind, **more.pop("attributes", {})}
+    return span(name, parent, at=at, takes=takes, attributes=given, **more)
+
+
+def asks(*calls: tuple[str, str, dict[str, Any]]) -> dict[str, Any]:
+    """An answer of OpenInference that asks for tools: id, name, arguments."""
+    begin = "llm.output_messages.0.message."
+    found = {f"{begin}role": "assistant"}
+    for number, (call_id, name, arguments) in enumerate(calls):
+        call = f"{begin}tool_calls.{number}.tool_call."
+        found |= {
+            f"{call}id": call_id,
+            f"{call}function.name": name,
+            f"{call}function.arguments": json.dumps(arguments),
+        }
+    return found
+
+
+def test_a_lone_argument_without_its_name_is_found_in_the_answer_that_asked(tmp_path):
+    root = openinference("AGENT", takes=9)
+    model = openinference("LLM", parent=root, attributes=asks(("c1", "cancel", {"booking": "B-1"})))
+    dumped = {"type": "tool", "data": {"content": "cancelled", "tool_call_id": "c1", "status": "success"}}
+    tool = openinference(
+        "TOOL",
+        parent=root,
+        at=3,
+        attributes={"tool.name": "cancel", "input.value": "B-1", "output.value": json.dumps(dumped)},
+    )
+    (call,) = read(tmp_path, root, model, tool).tool_calls
+    assert (call.arguments, call.output, call.call_id) == ({"booking": "B-1"}, "cancelled", "c1")
+
+
+def test_the_answer_by_a_tool_is_no_tool_call(tmp_path):
+    root = openinference("AGENT", "travel.run", takes=20, attributes={"output.value": "OS12."})
+    first = openinference("LLM", parent=root, attributes=asks(("c1", "find", {"to": "Oslo"})))
+    wrapped = json.dumps({"args": [], "sanitize_inputs_outputs": True, "kwargs": {"to": "Oslo"}})
+    tool = openinference(
+        "TOOL",
+        "SimpleTool",
+        root,
+        at=3,
+        attributes={"tool.name": "find", "input.value": wrapped, "output.value": '["OS12"]'},
+    )
+    last = openinference(
+        "LLM", parent=root, at=5, attributes=asks(("c2", "final_answer", {"answer": "OS12."}))
+    )
+    final = openinference(
+        "TOOL",
+        "FinalAnswerTool",
+        root,
+        at=7,
+        attributes={"tool.name": "final_answer", "output.value": "OS12."},
+    )
+    trace = read(tmp_path, root, first, tool, last, final)
+    assert [(call.name, call.arguments) for call in trace.tool_calls] == [("find", {"to": "Oslo"})]
+    assert (trace.agent_name, trace.output_text) == ("travel", "OS12.")
+
+
+def test_a_result_that_python_printed_is_read_as_a_value(tmp_path):
+    root = openinference("AGENT", takes=9)
+    attributes = {
+        "tool.name": "find",
+        "input.value": "{}",
+        "output.value": "[{'note': None}]",
+        "output.mime_type": "text/plain",
+    }
+    (call,) = read(tmp_path, root, openinference("TOOL", parent=root, attributes=attributes)).tool_calls
+    assert call.output == [{"note": None}]
+
+
+def test_equal_calls_side_by_side_are_given_their_spans_in_order(tmp_path):
+    root = openinference("AGENT", takes=20)
+    model = openinference(
+        "LLM",
+        parent=root,
+        attributes=asks(
+            ("c1", "find", {"to": "A"}), ("c2", "find", {"to": "B"}), ("c3", "find", {"to": "B"})
+        ),
+    )
+    tools = [
+        openinference(
+            "TOOL",
+            parent=root,
+            at=at,
+            attributes={"tool.name": "find", "input.value": json.dumps({"to": to}), "output.value": result},
+        )
+        for at, to, result in ((3, "B", "2"), (4, "A", "1"), (5, "B", "3"))
+    ]
+    calls = read(tmp_path, root, model, *tools).tool_calls
+    assert [(call.call_id, call.output) for call in calls] == [("c1", 1), ("c2", 2), ("c3", 3)]
+
+
+def test_the_mark_of_a_failure_is_taken_from_the_request_as_it_was_sent(tmp_path):
+    asked = {"role": "assistant", "content": [{"type": "tool_use", "id": "c1", "name": "book", "input": {}}]}
+    result = {"type": "tool_result", "tool_use_id": "c1", "content": "sold out", "is_error": True}
+    begin = "llm.input_messages.0.message."
+    given = {
+        f"{begin}role": "tool",
+        f"{begin}tool_call_id": "c1",
+        f"{begin}content": "sold out",
+        "llm.system": "anthropic",
+    }
+    given["input.value"] = json.dumps({"messages": [asked, {"role": "user", "content": [result]}]})
+    app = span("app", takes=9)
+    first = openinference("LLM", parent=app, attributes=asks(("c1", "book", {})))
+    begin = "llm.input_messages.1.message."
+    for key in list(given):
+        if key.startswith("llm.input_messages.0."):
+            given[key.replace(".0.", ".1.", 1)] = given.pop(key)
+    given |= {
+        "llm.input_messages.0.message.role": "assistant",
+        "llm.input_messages.0.message.tool_calls.0.tool_call.id": "c1",
+    }
+    given |= {"llm.input_messages.0.message.tool_calls.0.tool_call.function.name": "book"}
+    (call,) = read(tmp_path, app, first, openinference("LLM", parent=app, at=5, attributes=given)).tool_calls
+    assert (call.success, call.error) == (False, "sold out")
+
+
+# ---------------------------------------------------------------------- OpenTelemetry
+
+
+def genai(operation: str, parent: Any = None, *, at: int = 0, takes: int = 1, **more: Any) -> Any:
+    given = {"gen_ai.operation.name": operation, **more.pop("attributes", {})}
+    return span(operation, parent, at=at, takes=takes, attributes=given, **more)
+
+
+def test_events_of_a_span_tell_messages_arguments_and_results(tmp_path):
+    root = genai("invoke_agent", takes=9)
+    use = [{"toolUse": {"toolUseId": "c1", "name": "find", "input": {"to": "Oslo"}}}]
+    events = [
+        ("gen_ai.user.message", {"content": '[{"text": "to Oslo?"}]'}),
+        ("gen_ai.choice", {"message": json.dumps(use)}),
+    ]
+    model = genai("chat", root, events=events)
+    told = [
+        ("gen_ai.tool.message", {"content": '{"to": "Oslo"}', "id": "c1"}),
+        ("gen_ai.choice", {"message": '[{"text": "[\\"OS12\\"]"}]', "id": "c1"}),
+    ]
+    tool = genai(
+        "execute_tool",
+        root,
+        at=3,
+        events=told,
+        attributes={"gen_ai.tool.name": "find", "gen_ai.tool.call.id": "c1"},
+    )
+    trace = read(tmp_path, root, model, tool)
+    (call,) = trace.tool_calls
+    assert (trace.input_text, call.arguments, call.output) == ("to Oslo?", {"to": "Oslo"}, ["OS12"])
+
+
+def test_a_list_of_events_in_an_attribute_tells_messages(tmp_path):
+    function = {"name": "find", "arguments": '{"to": "Oslo"}'}
+    events = [
+        {"event.name": "gen_ai.user.message", "role": "user", "content": "to Oslo?"},
+        {
+            "event.name": "gen_ai.choice",
+            "message": {"role": "assistant", "tool_calls": [{"id": "c1", "function": function}]},
+        },
+    ]
+    trace = read(tmp_path, genai("chat", attributes={"events": json.dumps(events)}))
+    assert (trace.input_text, trace.tool_calls[0].arguments) == ("to Oslo?", {"to": "Oslo"})
+
+
+def test_the_history_of_an_agent_stands_in_for_requests_without_messages(tmp_path):
+    history = [
+        {"role": "user", "parts": [{"type": "text", "content": "earlier"}]},
+        {"role": "user", "parts": [{"type": "text", "content": "to Oslo?"}]},
+        {
+            "role": "assistant",
+            "parts": [{"type": "tool_call", "id": "c1", "name": "find", "arguments": "{}"}],
+        },
+        {"role": "user", "parts": [{"type": "tool_call_response", "id": "c1", "result": ["OS12"]}]},
+        {"role": "assistant", "parts": [{"type": "text", "content": "OS12."}]},
+    ]
+    root = genai(
+        "invoke_agent",
+        takes=9,
+        attributes={"pydantic_ai.all_messages": json.dumps(history), "pydantic_ai.new_message_index": 1},
+    )
+    trace = read(tmp_path, root, genai("chat", root), genai("chat", root, at=4))
+    assert ([call.output for call in trace.tool_calls], trace.output_text) == ([["OS12"]], "OS12.")
+
+
+def test_a_tool_by_which_a_model_gives_its_output_is_no_call(tmp_path):
+    answer = [
+        {
+            "role": "assistant",
+            "parts": [{"type": "tool_call", "id": "c1", "name": "final_result", "arguments": {"n": 1}}],
+        }
+    ]
+    attributes = {
+        "gen_ai.output.messages": json.dumps(answer),
+        "model_request_parameters": '{"output_tools":[{"name":"final_result"}]}',
+    }
+    root = genai("invoke_agent", takes=9, attributes={"final_result": '{"n": 1}'})
+    trace = read(tmp_path, root, genai("chat", root, attributes=attributes))
+    assert (trace.tool_calls, trace.output_text) == ((), '{"n": 1}')
+
+
+def test_a_tool_that_raised_says_what(tmp_path):
+    root = genai("invoke_agent", takes=9)
+    tool = genai(
+        "execute_tool", root, events=[EXCEPTION], error="stack", attributes={"gen_ai.tool.name": "book"}
+    )
+    merged = genai("execute_tool", root, at=2, attributes={"gen_ai.tool.name": "(merged tools)"})
+    (call,) = read(tmp_path, root, tool, merged).tool_calls
+    assert (call.success, call.error) == (False, "SoldOut: LM7 is sold out")
+
+
+def test_contents_that_are_left_out_do_not_hide_those_of_another_span(tmp_path):
+    root = genai("invoke_agent", takes=9)
+    answer = {"content": {"role": "model", "parts": [{"text": "OS12."}]}}
+    own = {
+        "gcp.vertex.agent.llm_request": '{"contents": []}',
+        "gcp.vertex.agent.llm_response": json.dumps(answer),
+    }
+    outer = span("call_llm", root, takes=5, attributes=own | {"gen_ai.usage.input_tokens": 7})
+    inner = genai("generate_content", outer, at=1, attributes={"gen_ai.usage.input_tokens": 7})
+    trace = read(tmp_path, root, outer, inner, logs=[log(inner, "gen_ai.choice", {"content": "<elided>"})])
+    assert (trace.output_text, len(trace.llm_calls), trace.total_input_tokens) == ("OS12.", 1, 7)
+
+
+# ---------------------------------------------------------------------- names of their own
+
+
+def test_flattened_names_of_old_are_read_in_the_order_of_their_numbers(tmp_path):
+    attributes = {
+        "llm.request.type": "chat",
+        "gen_ai.usage.prompt_tokens": 5,
+        "gen_ai.usage.completion_tokens": 2,
+    }
+    for number in range(12):
+        attributes |= {
+            f"gen_ai.prompt.{number}.role": "user" if number % 2 == 0 else "assistant",
+            f"gen_ai.prompt.{number}.content": f"m{number}",
+        }
+    attributes |= {"gen_ai.prompt.12.role": "user", "gen_ai.prompt.12.content": "last"}
+    attributes |= {
+        "gen_ai.completion.0.role": "assistant",
+        "gen_ai.completion.0.tool_calls.0.name": "find",
+        "gen_ai.completion.0.tool_calls.0.arguments": "{}",
+    }
+    trace = read(tmp_path, span("openai.chat", attributes=attributes))
+    assert (trace.input_text, [call.name for call in trace.tool_calls], trace.total_input_tokens) == (
+        "last",
+        ["find"],
+        5,
+    )
+
+
+def test_functions_marked_as_tools_are_tools(tmp_path):
+    root = span("w", takes=9, attributes={"traceloop.span.kind": "workflow", "traceloop.entity.name": "trip"})
+    attributes = {"traceloop.span.kind": "tool", "traceloop.entity.name": "find"}
+    attributes |= {
+        "traceloop.entity.input": '{"args": [], "kwargs": {"to": "Oslo"}}',
+        "traceloop.entity.output": '"OS12"',
+    }
+    (call,) = read(tmp_path, root, span("t", root, attributes=attributes)).tool_calls
+    assert (call.name, call.arguments, call.output) == ("find", {"to": "Oslo"}, "OS12")
+
+
+def test_the_vercel_sdk_is_read(tmp_path):
+    root = span(
+        "ai.generateText",
+        takes=9,
+        attributes={
+            "ai.operationId": "ai.generateText",
+            "ai.response.text": "OS12.",
+            "ai.telemetry.metadata.sessionId": "v1",
+        },
+    )
+    asked = [{"toolCallId": "c1", "toolName": "find", "input": '{"to": "Oslo"}'}]
+    model = span(
+        "do",
+        root,
+        attributes={
+            "ai.operationId": "ai.generateText.doGenerate",
+            "ai.response.toolCalls": json.dumps(asked),
+            "ai.usage.promptTokens": 5,
+        },
+    )
+    attributes = {
+        "ai.operationId": "ai.toolCall",
+        "ai.toolCall.name": "find",
+        "ai.toolCall.id": "c1",
+        "ai.toolCall.result": '["OS12"]',
+    }
+    trace = read(tmp_path, root, model, span("tool", model, at=1, attributes=attributes))
+    (call,) = trace.tool_calls
+    assert (call.arguments, call.output, trace.output_text) == ({"to": "Oslo"}, ["OS12"], "OS12.")
+    assert (trace.metadata["conversation_id"], trace.total_input_tokens) == ("v1", 5)
