@@ -21,7 +21,7 @@ from calipers.data.jsonable import plain
 from calipers.data.result import EvaluationReason, Skipped
 from calipers.data.trace import ToolCall
 from calipers.errors import InvalidOptionError, NotApplicableError, UnreadableAnswerError
-from calipers.models.answer_cache import cache_in_use
+from calipers.models.answer_cache import cache_in_use, using_cache
 from calipers.models.answer_data import check_finish, violations_of
 from calipers.models.model import Ask
 from calipers.models.model_answer import Completion
@@ -125,9 +125,12 @@ class TraceJudge(ModelJudge):
         assert not isinstance(shown, Skipped)
         # Messages that are the output are read like any other turns, and not shown at once.
         shown = [each for each in shown if each.value is not found[0].value]
-        reading = _Reading(self, turns_of(found[0].value), shown, ctx.repeat_index or 0)
-        async with asyncio.timeout(read_settings(self.model_settings).timeout):
-            said = await reading.verdict()
+        # Which repeat it is may not be known. An answer that is kept might be that of another one.
+        answers = None if ctx.repeat_index is None else cache_in_use()
+        with using_cache(answers):
+            reading = _Reading(self, turns_of(found[0].value), shown, ctx.repeat_index)
+            async with asyncio.timeout(read_settings(self.model_settings).timeout):
+                said = await reading.verdict()
         cited = sorted(set(said["evidence"]))
         return EvaluationReason(
             said["pass"],
@@ -175,11 +178,11 @@ class _Reading:
     """One judge at one trace: what it has asked for, and what it has read."""
 
     def __init__(
-        self, judge: TraceJudge, turns: Sequence[ReadableTurn], shown: Sequence[Exhibit], repeat: int
+        self, judge: TraceJudge, turns: Sequence[ReadableTurn], shown: Sequence[Exhibit], repeat: int | None
     ) -> None:
         self.judge = judge
         self.turns = turns
-        self.repeat = repeat
+        self.repeat = repeat or 0
         self.read: set[int] = set()
         """The numbers of the turns that it has read, in full or in part."""
         self.steps = 0
