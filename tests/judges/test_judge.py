@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from calipers import Case, Dataset, ToolCall, Trace, set_eval_attribute
+from calipers import Case, Dataset, ToolCall, Trace, UserTurn, set_eval_attribute
+from calipers.agents import CompositeEvaluator, StatisticalEvaluator
 from calipers.errors import (
     InvalidOptionError,
     JudgeCanaryError,
@@ -295,6 +296,25 @@ def test_a_model_that_was_asked_is_still_the_same_and_the_version_names_prompt_a
     assert version.startswith("llm_judge 1 (")
     assert "fence 1 (" in version
     assert version.endswith(", scripted:one")
+
+
+def test_a_judge_inside_of_another_evaluator_counts_with_its_model():
+    def key(model):
+        return evaluator_identity(CompositeEvaluator([polite(model), (Correct(model="openai:c"), 2.0)])).key
+
+    assert key("openai:a") == key("openai:a") != key("openai:b")
+
+
+def test_a_judge_inside_of_another_evaluator_is_prepared_before_the_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("CALIPERS_MODEL", raising=False)
+    case = Case(name="a", turns=[UserTurn("hi", evaluators=[LLMJudge("is polite")])])
+    with pytest.raises(InvalidOptionError, match="has no model to ask"):
+        Dataset(name="d", cases=[case]).evaluate_sync(lambda messages: "yes", progress=False)
+    for outer in (CompositeEvaluator([LLMJudge("is polite")]), StatisticalEvaluator(LLMJudge("is polite"))):
+        dataset = Dataset(name="d", cases=[Case(name="a", inputs=1)], evaluators=[outer])
+        with pytest.raises(InvalidOptionError, match="has no model to ask"):
+            dataset.evaluate_sync(str, progress=False)
 
 
 def test_an_address_and_the_code_of_a_function_count(monkeypatch):

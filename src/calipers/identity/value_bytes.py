@@ -29,6 +29,7 @@ from uuid import UUID
 
 import msgspec
 
+from calipers.data.evaluator import Evaluator
 from calipers.data.jsonable import loaded_types
 from calipers.data.redaction import masked_text
 
@@ -239,6 +240,9 @@ class _Writing:
             self._text(b"c", self.refer(kind))
         if fields is None:
             raise NoFormError(f"{_short(value)} is a {kind.__name__}, and what it holds cannot be read")
+        if isinstance(value, Evaluator) and (version := value.get_evaluator_version()) is not None:
+            # As of an evaluator by itself: of a judge, it says which model is asked.
+            fields = {**fields, "get_evaluator_version()": version}
         self._pairs(fields, kind)
 
     def _pairs(self, fields: Mapping[str, Any], kind: type) -> None:

@@ -164,6 +164,11 @@ class CompositeEvaluator(BaseEvaluator):
         """Whether a part reads spans, so that a run must record them."""
         return any(part.needs_spans for part, _ in self._parts)
 
+    async def before_run(self) -> None:
+        """See to what the parts need."""
+        for part, _ in self._parts:
+            await part.before_run()
+
     def as_spec(self) -> EvaluatorSpec:
         """The type's name, the parts by their own specs, and the arguments that differ from their defaults."""
         parts = [(part.as_spec(), weight) for part, weight in self._parts]

@@ -122,6 +122,10 @@ class StatisticalEvaluator(BaseEvaluator):
         # The cached inner evaluator cannot be pickled, and is made again when needed.
         return {each.name: getattr(self, each.name) for each in fields(self)}
 
+    async def before_run(self) -> None:
+        """See to what the inner evaluator needs."""
+        await self._part.before_run()
+
     def as_spec(self) -> EvaluatorSpec:
         """The type's name, the inner evaluator by its own spec, and the arguments that differ from their defaults."""
         return EvaluatorSpec(type(self).__name__, {**changed_fields(self), "inner": self._part.as_spec()})
