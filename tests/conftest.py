@@ -64,6 +64,11 @@ def pytest_configure(config: pytest.Config) -> None:
         compileall.compile_dir(Path(__file__).parent.parent / "src", quiet=2)
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are processors: tests wait for other processes, for clocks and for a browser."""
+    return (os.cpu_count() or 1) + 1
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if config.pluginmanager.hasplugin("calipers-signals"):
         for item in items:

@@ -109,7 +109,12 @@ def start(own: Path, processors: int, output: IO[bytes] | None) -> subprocess.Po
     """Start the tests in the environment of a Python."""
     options = ["-q", "-p", "no:cacheprovider", "--hypothesis-profile=brief", "--brief"]
     if processors > 1:
-        options += ["-n", str(processors), "--dist", "worksteal"]
+        options += [
+            "-n",
+            str(processors + 1),
+            "--dist",
+            "worksteal",
+        ]  # tests wait for other processes, and for clocks
     left_out = [f"--{'deselect' if '::' in name else 'ignore'}={name}" for name in SAME_EVERYWHERE]
     few = [f"--few-of={folder}" for folder in FEW_OF]
     return subprocess.Popen(

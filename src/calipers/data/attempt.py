@@ -135,20 +135,22 @@ class Notes:
     __slots__ = ("attributes", "metrics", "usage", "used")
 
     def __init__(self) -> None:
-        self.clear()
+        self.usage: dict[str, int | float] = {}
+        """What the models that it asked used, of all tries: calls, tokens, money; see `count_usage`."""
+        self.metrics: dict[str, int | float] = {}
+        self.attributes: dict[str, Any] = {}
+        self.used = False
+        """Whether there is something."""
 
     def clear(self) -> None:
         """Forget it."""
-        self.usage: dict[str, int | float] = {}
-        """What the models that it asked used, of all tries: calls, tokens, money; see `count_usage`."""
+        self.usage = {}
         self.begin_try()
 
     def begin_try(self) -> None:
         """Forget what an earlier try counted and noted, but not what it used: that is paid for."""
-        self.metrics: dict[str, int | float] = {}
-        self.attributes: dict[str, Any] = {}
+        self.metrics, self.attributes = {}, {}
         self.used = bool(self.usage)
-        """Whether there is something."""
 
 
 _CURRENT: ContextVar[Attempt | Notes | None] = ContextVar("calipers_attempt", default=None)

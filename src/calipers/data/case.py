@@ -208,6 +208,8 @@ def _expected_calls(name: str | None, calls: Any) -> list[ToolCall]:
 
 
 def _are_tags(value: Any) -> bool:
+    if type(value) is tuple and not value:  # most cases have none
+        return True
     is_list = isinstance(value, Collection) and not isinstance(value, str)
     return is_list and all(isinstance(tag, str) for tag in value)
 

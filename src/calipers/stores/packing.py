@@ -72,6 +72,9 @@ class Given(msgspec.Struct, omit_defaults=True):
     timeout: float | None = None
 
 
+_NOTHING_GIVEN: Final = Given(FORMAT)
+
+
 class Output(msgspec.Struct, omit_defaults=True):
     """What came of it."""
 
@@ -402,7 +405,7 @@ def unpack(
     """
     facts = facts_of(attempt)
     try:
-        given = _read_given(attempt.given) if parts else Given(FORMAT)
+        given = _read_given(attempt.given) if parts else _NOTHING_GIVEN
         output = _read_output(attempt.output) if parts else Output(FORMAT)
         common = _common(attempt, facts, given, parts=parts)
         if not attempt.failed:

@@ -49,6 +49,7 @@ from calipers.scoring.scoring import Earlier, NotedScoring
 from calipers.spans import SpanTree
 
 from .attempt_notes import (
+    AttemptNotes,
     CellNotes,
     attempt_notes,
     cell_notes,
@@ -215,6 +216,7 @@ class _Rescoring:
         self.plan, self.places = _placed(store, info, evaluators, replace=replace)
         self.counts.notes += _beside_others(evaluators, self.plan, replace=replace)
         self.evaluators = store.run(info.id).evaluators
+        self.columns = columns_of(self.evaluators)
         self.slots = EvaluatorSlots(self.evaluators, self.places)
         self.has_rollouts = any(
             isinstance(planned.evaluator, RolloutEvaluator) for planned in self.plan.evaluators
@@ -324,8 +326,10 @@ class _Rescoring:
             spans=spans,
             source=RescoringSource(
                 self.evaluators,
+                self.columns,
                 attempt,
                 cells,
+                notes,
                 as_plain=as_plain,
                 redacted=redacted,
                 made=tuple(made),
@@ -543,8 +547,10 @@ class RescoringSource:
     def __init__(
         self,
         evaluators: Sequence[StoredEvaluator],
+        columns: Sequence[str],
         attempt: StoredAttempt,
         cells: Sequence[StoredCell],
+        notes: AttemptNotes,
         *,
         as_plain: bool,
         redacted: bool,
@@ -552,12 +558,12 @@ class RescoringSource:
         bare: bool,
     ) -> None:
         self._evaluators = evaluators
+        self._columns = columns
         self._attempt = attempt
         self._cells = cells
         self.as_plain = as_plain
         self.redacted = redacted
         self.made = made
-        notes = attempt_notes(attempt.output)
         self.holds_code = notes.code is not None or notes.output_code is not None
         """Whether its case or its output holds objects of the project's own classes, or functions."""
         self.bare = bare
@@ -565,7 +571,7 @@ class RescoringSource:
 
     def earlier(self, said: list[EvaluationResult]) -> Earlier:
         """The results that evaluators may look at: stored ones, and those of this round."""
-        return Earlier(columns_of(self._evaluators), _EarlierResults(self, said))
+        return Earlier(self._columns, _EarlierResults(self, said))
 
     def results(self) -> tuple[EvaluationResult, ...]:
         """The results that the run has already."""
