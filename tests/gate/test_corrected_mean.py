@@ -6,6 +6,7 @@ from random import Random
 import pytest
 
 from calipers import Case, Dataset
+from calipers.data.human_label import HumanLabel
 from calipers.errors import DatasetFileError, InvalidOptionError
 from calipers.evaluators import JudgeCorrectionEvaluator
 from calipers.gate import HumanAgreement, Policy, Rules, StopWhenDecided, choose_labels, judge_run
@@ -359,7 +360,7 @@ def test_labels_that_were_all_drawn_with_one_probability_are_a_random_sample_too
     path.write_text("\n".join(["case,human,probability", *few[::6]]))
     assert correction_of(report, labels=path).method != "stratified"
     path.write_text("case,human,probability\n1,true,2\n")
-    with pytest.raises(DatasetFileError, match="a number above 0"):
+    with pytest.raises(DatasetFileError, match="probability above 0"):
         correction_of(report, labels=path)
 
 
@@ -385,3 +386,33 @@ def test_a_gate_takes_the_labels_drawn_in_strata(tmp_path):
     ]
     assert finding.outcome == "INCONCLUSIVE"
     assert "passport" in finding.advice
+
+
+def test_labels_drawn_by_the_verdicts_of_another_judge_are_refused():
+    def strict(output):
+        return output % 10 > 4
+
+    cases = [Case(name=str(number), inputs=number) for number in range(200)]
+    report = Dataset(name="d", cases=cases, evaluators=[lenient, strict]).evaluate_sync(
+        lambda n: n, progress=False
+    )
+    records = {record.name: record for record in report.cases}
+    for each in choose_labels(report, "lenient", {}, 65, seed=3):
+        label = HumanLabel(
+            run="r",
+            position=int(each.case),
+            case=each.case,
+            question="q",
+            person="p",
+            value=good(int(each.case)),
+            at="2026-11-01T00:00:00+00:00",
+            probability=each.probability,
+            seed=3,
+        )
+        records[each.case].human_labels = (label,)
+    assert correction_of(report, question="q").method == "stratified"
+    other = JudgeCorrectionEvaluator("strict", question="q").evaluate(
+        ReportEvaluatorContext(name="d", report=report)
+    )
+    assert other.value is None
+    assert "other verdicts" in other.note

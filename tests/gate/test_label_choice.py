@@ -33,9 +33,9 @@ def broken(number):
     return number
 
 
-def strata(found, judge="kind", **options):
+def strata(found, judge="kind"):
     run = Columns(cases_of(found))
-    return strata_of(run, (judge, "assertion"), **options)
+    return strata_of(run, (judge, "assertion"))
 
 
 def test_cases_are_told_apart_by_the_verdict():
@@ -43,13 +43,6 @@ def test_cases_are_told_apart_by_the_verdict():
         CaseStratum("passed"): 40,
         CaseStratum("failed"): 20,
     }
-
-
-def test_cases_on_which_another_evaluator_differs_are_in_doubt():
-    found = strata(report([kind, strict]), also=["strict"])
-    assert found.by_case["c1"] == CaseStratum("passed", in_doubt=True)
-    assert found.by_case["c2"] == CaseStratum("passed")
-    assert found.by_case["c6"] == CaseStratum("failed", in_doubt=True)
 
 
 def test_jurors_are_the_other_columns_of_a_vote():
@@ -74,7 +67,10 @@ def test_a_repeated_case_that_is_judged_differently_is_in_doubt():
 
 
 def test_few_doubtful_cases_are_no_stratum():
-    found = strata(report([kind, strict], n=8), also=["strict"])
+    def jury(output):
+        return {"vote": kind(output), "one": kind(output), "two": strict(output)}
+
+    found = strata(report([jury], n=8), "vote")
     assert not any(stratum.in_doubt for stratum in found.by_case.values())
 
 

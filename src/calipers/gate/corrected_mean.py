@@ -39,7 +39,7 @@ from calipers.stats.number_text import plural
 from .claims import Claim
 from .facts import undecided
 from .human_agreement import Ratings
-from .human_labels import Labelled, ReadRun, read_labels, yes_or_no
+from .human_labels import DrawnCase, Labelled, ReadRun, read_labels, yes_or_no
 from .label_choice import WITHOUT_TASK, CaseStratum, strata_of
 from .measure import Level
 from .policy import HumanAgreement, Rules
@@ -211,7 +211,7 @@ def corrected(labelled: Labelled, run: Columns, key: ColumnKey, *, lost: float =
         }
         if labelled.drawn:
             means_of = {name: fsum(each) / len(each) for name, each in people.items()}
-            in_strata = _in_strata(means_of, run, key, lost=lost)
+            in_strata = _in_strata(means_of, labelled.drawn, run, key, lost=lost)
             if isinstance(in_strata, Corrected) or labelled.uneven:
                 return in_strata
         found = Corrected(
@@ -224,11 +224,20 @@ def corrected(labelled: Labelled, run: Columns, key: ColumnKey, *, lost: float =
 
 
 def _in_strata(
-    people: dict[str, float], run: Columns, key: ColumnKey, *, lost: float
+    people: dict[str, float], drawn: Sequence[DrawnCase], run: Columns, key: ColumnKey, *, lost: float
 ) -> Corrected | NotValid:
     """What corrects a column by labels of cases that were drawn in strata."""
-    found = strata_of(run, key, lost=lost)
-    settled = [found.means[name] for name in found.without_task if name not in people]
+    found = strata_of(run, key)
+    chances: dict[tuple[CaseStratum, int], set[float]] = {}
+    for case, probability, draw in drawn:
+        if case in found.by_case and draw is not None:
+            chances.setdefault((found.by_case[case], draw), set()).add(probability)
+    if any(len(some) > 1 for some in chances.values()):
+        return NotValid(
+            "the labelled cases were drawn by other verdicts than this judge gives",
+            "draw again: `calipers label RUN --next N`",
+        )
+    settled = [lost for name in found.without_task if name not in people]
     strata = found.joined(list(people))
     others = [name for name in found.by_case if name not in people and found.by_case[name] != WITHOUT_TASK]
     have = {strata[name].verdict for name in people}

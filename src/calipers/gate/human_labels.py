@@ -95,6 +95,16 @@ class LabelFile(NamedTuple):
     """Lines without a label."""
 
 
+class DrawnCase(NamedTuple):
+    """A case that was drawn for labelling."""
+
+    case: str
+    probability: float
+    """With which it was drawn."""
+    draw: int | None
+    """The seed of the draw; `None` if that is not known."""
+
+
 class Labelled(NamedTuple):
     """What people said, beside what the judge said of the same."""
 
@@ -109,13 +119,13 @@ class Labelled(NamedTuple):
     """Lines of the file without a label."""
     outdated: int = 0
     """Labels in the store of outputs that their attempts no longer have."""
-    drawn: tuple[tuple[str, float], ...] = ()
-    """Cases that were drawn for labelling with a known probability (`calipers.gate.label_choice`), and with which."""
+    drawn: tuple[DrawnCase, ...] = ()
+    """Cases that were drawn for labelling with a known probability (`calipers.gate.label_choice`)."""
 
     @property
     def uneven(self) -> bool:
         """Whether cases were drawn with different probabilities, so that each stands for another number of cases."""
-        return len({probability for _, probability in self.drawn}) > 1
+        return len({each.probability for each in self.drawn}) > 1
 
     @property
     def left_out(self) -> str | None:
@@ -160,12 +170,12 @@ def read_labels(wanted: HumanAgreement, judge: str, run: Columns, read_run: Read
                 f"{str(wanted.labels)!r}: some lines have what the judge said and others only a case: use one kind"
             )
         by_case = _by_case(lines, run)
-        drawn = _drawn((line.case, line.probability) for line in lines)
+        drawn = _drawn((line.case, line.probability, None) for line in lines)
         return _labelled(_pairs(run, judge, by_case), by_case, blank=blank, drawn=drawn)
     if wanted.run is None:
         by_case, outdated = _people(run, wanted)
         drawn = _drawn(
-            (case.name, label.probability)
+            (case.name, label.probability, label.seed)
             for case in run.cases
             for record in case.attempts
             for label in answers(record, wanted.question or "")[0]
@@ -213,9 +223,11 @@ def _people(run: Columns, wanted: HumanAgreement) -> tuple[_ByCase, int]:
     return found, outdated
 
 
-def _drawn(found: Iterable[tuple[str, float | None]]) -> tuple[tuple[str, float], ...]:
-    """The cases that were drawn with a known probability, and with which."""
-    return tuple((case, probability) for case, probability in found if probability is not None)
+def _drawn(found: Iterable[tuple[str, float | None, int | None]]) -> tuple[DrawnCase, ...]:
+    """The cases that were drawn with a known probability."""
+    return tuple(
+        DrawnCase(case, probability, draw) for case, probability, draw in found if probability is not None
+    )
 
 
 def yes_or_no(label: Rating) -> bool:
@@ -234,7 +246,7 @@ def _labelled(
     stale: str | None = None,
     blank: int = 0,
     outdated: int = 0,
-    drawn: tuple[tuple[str, float], ...] = (),
+    drawn: tuple[DrawnCase, ...] = (),
 ) -> Labelled:
     rated = list(pairs)
     judge, human = ([_category(pair[side]) for pair in rated] for side in (0, 1))
@@ -366,9 +378,9 @@ def _share(path: Path, number: int, given: object) -> float:
     try:
         found = float(str(given))
     except ValueError:
-        raise _wrong(path, number, f"probability must be a number, got {_cut(given)}") from None
+        found = 0.0
     if not 0 < found <= 1:
-        raise _wrong(path, number, f"probability must be a number above 0 and at most 1, got {_cut(given)}")
+        raise _wrong(path, number, f"expected a probability above 0 and up to 1, got {_cut(given)}")
     return found
 
 

@@ -1,12 +1,12 @@
 """Which cases of a run people should label next, so that what a judge says can be corrected with few labels.
 
 Cases are put into strata by what the judge said of them (for scores: the lower, middle or upper third) and by whether that is in doubt:
-attempts at the case were judged differently, jurors differ, or another evaluator says otherwise. `calipers.stats.choose_next` draws from
+attempts at the case were judged differently, or jurors differ. `calipers.stats.choose_next` draws from
 them, with known probabilities, and `calipers.gate.corrected_mean` puts the labels together by the same strata.
 
 - The case is the unit. Of a repeated case one attempt is drawn at random.
 - A case whose every task failed needs no person: it has not passed.
-- Jurors are the other columns of the evaluator whose column is called `vote` (`calipers.judges.Jury`). Other evaluators have to be named.
+- Jurors are the other columns of the evaluator whose column is called `vote` (`calipers.judges.Jury`).
 - What is in doubt is a stratum of its own only where it holds enough cases; else it counts with the others of the same verdict.
 """
 
@@ -38,7 +38,7 @@ class CaseStratum(NamedTuple):
     verdict: str
     """`passed` or `failed`; of scores `low`, `middle` or `high`; `no task` where every task failed."""
     in_doubt: bool = False
-    """Whether attempts, jurors or other evaluators differ."""
+    """Whether attempts or jurors differ."""
 
 
 class Chosen(NamedTuple):
@@ -79,27 +79,21 @@ WITHOUT_TASK = CaseStratum("no task")
 _EXPECTED = {"passed": 1.0, "failed": 0.0, "low": 1 / 6, "middle": 0.5, "high": 5 / 6, "no task": 0.0}
 
 
-def strata_of(run: Columns, key: ColumnKey, *, also: Sequence[str] = (), lost: float = 0.0) -> Strata:
-    """The strata of the cases that a judge judged.
+def strata_of(run: Columns, key: ColumnKey) -> Strata:
+    """The strata of the cases that a judge judged: the same when labels are drawn and when they are put together.
 
     Args:
         run: that was judged.
         key: of the judge's column: assertions or scores.
-        also: other evaluators, whose verdicts are compared with the judge's.
-        lost: what an assertion counts as that was not made, since something failed.
     """
     makers = run.by_key[key].evaluators
     is_vote = key[0] == VOTE or key[0].endswith(f".{VOTE}")
     others = [
         each
         for each, column in run.by_key.items()
-        if each[1] == key[1] and (each[0] in also or (is_vote and column.evaluators == makers))
+        if each[1] == key[1] and is_vote and column.evaluators == makers
     ]
-    means = {
-        case.name: fsum(values) / len(values)
-        for case in run.cases
-        if (values := run.scores(case, key, lost=lost))
-    }
+    means = {case.name: fsum(values) / len(values) for case in run.cases if (values := run.scores(case, key))}
     ranked = sorted(means.values())
     thirds = [ranked[len(ranked) * part // 3] for part in (1, 2)] if ranked else []
     found = {
@@ -123,7 +117,6 @@ def choose_labels(
     count: int,
     *,
     seed: int,
-    also: Sequence[str] = (),
 ) -> list[Chosen]:
     """Up to `count` attempts of a run that are worth labelling next, in random order.
 
@@ -133,14 +126,13 @@ def choose_labels(
         labels: what people said so far, by the name of the case; 0 and 1 for assertions. Of a case with several labels their mean.
         count: attempts to choose, each at a case without a label.
         seed: of the draw.
-        also: other evaluators, whose verdicts are compared with the judge's.
 
     Raises:
         InvalidOptionError: the report has no such judge.
     """
     run = Columns(cases_of(report))
     key = judge_column(run, judge)
-    strata = strata_of(run, key, also=also)
+    strata = strata_of(run, key)
     names = list(strata.by_case)
     place = {name: index for index, name in enumerate(names)}
     ends = [*strata.means.values(), *labels.values()]
