@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from calipers.data.trace import Trace, TurnType
 from calipers.errors import InvalidTraceError
-from calipers.spans import read_recording, read_traces
-from calipers.spans.recordings import iter_traces
+from calipers.spans import otlp_json, otlp_protobuf, read_recording, read_traces
+from calipers.spans.recordings import iter_traces, traces_of
 
 from .recorded import as_json, as_protobuf, in_base64, log, logs_as_protobuf, span
 
@@ -184,7 +184,6 @@ ATTRIBUTES = st.dictionaries(
 
 @given(ATTRIBUTES)
 def test_json_and_protobuf_of_the_same_span_are_the_same(attributes: dict[str, Any]):
-    from calipers.spans import otlp_json, otlp_protobuf
 
     written = [span("x", attributes=attributes, events=[("e", attributes)], error="why")]
     (one,) = otlp_json.read_request(as_json(written))
@@ -430,3 +429,53 @@ def test_an_attribute_of_ten_megabytes_is_read(tmp_path):
     spans[1]["attributes"][-1]["value"]["stringValue"] = "x" * 10_000_000
     (trace,) = read(tmp_path, as_protobuf(spans))
     assert len(trace.tool_calls[0].output) == 10_000_000
+
+
+JUNK = st.sampled_from(
+    [
+        *(
+            None,
+            -5,
+            2.5,
+            True,
+            "",
+            "{",
+            "[null]",
+            "[[[]]]",
+            '{"messages": 5}',
+            ["a"],
+            {"a": {"b": 1}},
+            10**30,
+        ),
+        '[{"role": 1}]',
+        '[{"kind": "request", "parts": [5]}]',
+        '[{"lc": 1, "id": "x", "kwargs": 5}]',
+        '[{"role": "assistant", "parts": [{"type": "tool_call", "name": {}, "id": 5, "arguments": [1]}]}]',
+        '[{"role": "assistant", "tool_calls": [1, {"function": 5}]}]',
+        '[{"type": "ai", "data": {"tool_calls": 5}}]',
+    ]
+)
+
+
+@given(st.data())
+def test_whatever_stands_under_a_known_name_nothing_breaks(data: st.DataObject):
+    nodes = list(otlp_json.read_request(as_json(agent_spans())))
+    for node in nodes:
+        for name in list(node.attributes):
+            if data.draw(st.booleans()):
+                node.attributes[name] = data.draw(JUNK)
+    for trace in traces_of(nodes):
+        trace.to_dict()
+
+
+@given(
+    st.floats(0.001, 0.99),
+    st.sampled_from([as_json, as_protobuf, lambda spans: gzip.compress(as_json(spans))]),
+)
+def test_a_file_that_is_cut_anywhere_is_read_up_to_the_cut(tmp_path_factory, share: float, write: Any):
+    whole = write(agent_spans())
+    path = tmp_path_factory.mktemp("cut") / "spans"
+    path.write_bytes(whole[: int(len(whole) * share)])
+    recording = read_recording(path)
+    assert recording.notes
+    assert len(recording.traces) <= 1

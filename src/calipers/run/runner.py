@@ -54,7 +54,7 @@ from calipers.process.interrupt import Signal, is_interrupt, take_back
 from calipers.process.user_code import call_in_thread, isolated, own_exit, settled
 from calipers.report.report import Incomplete
 from calipers.report.summary import Tally
-from calipers.run.task import Task, promised_coroutine, settle
+from calipers.run.task import Task, promised_coroutine, settle, with_captured_spans
 from calipers.run.work import Journal, Work, WorkQueue
 from calipers.scoring.scoring import TASK, Hold, Scoring, within
 from calipers.spans import SpanCapture, SpanRecorder, SpanTree, usage_metrics
@@ -511,7 +511,7 @@ class Run:
             else told_calls(case.expected_tool_calls),
             trace_id=attempt.trace_id,
             span_id=attempt.span_id,
-            trace=attempt.trace_so_far,
+            trace=with_captured_spans(attempt, attempt.trace_so_far),
             metrics=dict(attempt.metrics),
         )
 

@@ -157,13 +157,14 @@ def settle(attempt: Attempt, output: Any) -> None:
 
 
 def _add_spans(attempt: Attempt) -> None:
-    """Add what captured spans tell to the trace of an attempt, and the metrics of it that they did not give yet."""
-    if not isinstance(attempt.spans, SpanTree) or not len(attempt.spans):
-        return
-    told = spans_trace(attempt.spans)
+    attempt.trace = with_captured_spans(attempt, attempt.trace)
+
+
+def with_captured_spans(attempt: Attempt, trace: Trace | None) -> Trace | None:
+    """A trace with what the captured spans of its attempt tell; metrics that they did not give yet are added to the attempt."""
+    told = spans_trace(attempt.spans) if isinstance(attempt.spans, SpanTree) and len(attempt.spans) else None
     if told is None:
-        return
-    attempt.trace = with_spans(attempt.trace, told)
+        return trace
     used: dict[str, int | float] = {"requests": len(told.llm_calls)}
     if told.tokens_measured:
         used |= {"input_tokens": told.total_input_tokens, "output_tokens": told.total_output_tokens}
@@ -172,6 +173,7 @@ def _add_spans(attempt: Attempt) -> None:
     for name, amount in used.items():
         if amount:
             attempt.metrics.setdefault(name, amount)
+    return with_spans(trace, told)
 
 
 _silent: Callable[[Attempt], Trace | None] | None = None

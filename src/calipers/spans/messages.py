@@ -12,6 +12,7 @@ OpenTelemetry's conventions.
 """
 
 import ast
+import contextlib
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias
@@ -39,6 +40,11 @@ class Call(msgspec.Struct):
     arguments: dict[str, Any] | UnsetType = UNSET
     call_id: str | None = None
 
+    def __post_init__(self) -> None:
+        self.name = self.name or "?"
+        if self.call_id is not None and type(self.call_id) is not str:
+            self.call_id = str(self.call_id)
+
 
 class Result(msgspec.Struct):
     """What a tool gave back, as the model was told."""
@@ -48,6 +54,12 @@ class Result(msgspec.Struct):
     output: Any = UNSET
     failed: bool = False
     """Whether the message marks it as a failure; a text that tells of one does not."""
+
+    def __post_init__(self) -> None:
+        if self.call_id is not None and type(self.call_id) is not str:
+            self.call_id = str(self.call_id)
+        if self.name is not None and type(self.name) is not str:
+            self.name = str(self.name)
 
 
 Part: TypeAlias = Text | Call | Result
@@ -157,7 +169,8 @@ def read_messages(history: Any) -> list[Message]:
     found: list[Message] = []
     for entry in data:
         if isinstance(entry, Mapping):
-            found.extend(_entry(entry))
+            with contextlib.suppress(AttributeError, KeyError, TypeError, ValueError):
+                found.extend(list(_entry(entry)))  # an entry that only looks like one adds nothing
         elif isinstance(entry, list):  # LangChain writes a list for each of several prompts
             found.extend(read_messages(entry))
     return found

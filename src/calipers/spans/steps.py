@@ -56,14 +56,22 @@ class ModelStep(msgspec.Struct):
     def read_given(self) -> list[Message] | None:
         """The messages that the model was given; `None` if the span has none."""
         if self._given is UNSET:
-            self._given = self.given()
+            self._given = _read(self.given)
         return self._given
 
     def read_answer(self) -> list[Message] | None:
         """What the model answered; `None` if the span does not say."""
         if self._answer is UNSET:
-            self._answer = self.answer()
+            self._answer = _read(self.answer)
         return self._answer
+
+
+def _read(reading: Reading) -> list[Message] | None:
+    """Messages that have no known shape are none: a recording may hold anything under a known name."""
+    try:
+        return reading()
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return None
 
 
 class ToolStep(msgspec.Struct):

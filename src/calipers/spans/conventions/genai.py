@@ -48,7 +48,7 @@ _LEFT_OUT: Final = "<elided>"
 def read(node: SpanNode) -> Step | None:
     """What a span of these conventions says."""
     attributes = node.attributes
-    operation = attributes["gen_ai.operation.name"]
+    operation = str(attributes["gen_ai.operation.name"])
     conversation = text(attributes, "gen_ai.conversation.id", "session.id")
     if operation == "execute_tool":
         return _tool(node, conversation)

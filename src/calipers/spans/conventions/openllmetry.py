@@ -21,7 +21,7 @@ def read(node: SpanNode) -> Step | None:
     conversation = text(
         attributes, "traceloop.association.properties.session_id", "gen_ai.conversation.id", "session.id"
     )
-    kind = attributes.get("traceloop.span.kind")
+    kind = text(attributes, "traceloop.span.kind")
     name = text(attributes, "traceloop.entity.name")
     if kind == "tool" and name is not None:
         return ToolStep(
@@ -35,7 +35,7 @@ def read(node: SpanNode) -> Step | None:
         )
     if kind in {"agent", "workflow"}:
         return AgentStep(node, name=name, conversation=conversation, error=failure_of(node))
-    if kind is not None or attributes.get("llm.request.type", "chat") not in {"chat", "completion"}:
+    if kind is not None or str(attributes.get("llm.request.type", "chat")) not in {"chat", "completion"}:
         return None
     return ModelStep(
         node,
