@@ -429,6 +429,7 @@ GENERATE = WireFormat(
         "responsejsonschema": "schema",
         "response_json_schema": "schema",
         "response_schema": "schema",
+        "response mime type": "schema",  # which some models do not take together with tools
     },
 )
 """`generateContent`."""

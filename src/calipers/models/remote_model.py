@@ -116,8 +116,8 @@ class RemoteModel:
     """How often to ask, and how long to wait where the server does not say; `None`: once."""
     client: Any = field(default=None, repr=False)
     """Your own `httpx.AsyncClient` or `aiohttp.ClientSession`."""
-    refused: set[str] = field(default_factory=set, init=False, repr=False)
-    """Which fields of a question the model was found not to take."""
+    refused: set[tuple[str, str]] = field(default_factory=set, init=False, repr=False)
+    """Which fields of a question the model was found not to take, each with the address where it did not."""
 
     def __post_init__(self) -> None:
         check_seconds("timeout", self.timeout)
@@ -143,8 +143,6 @@ class RemoteModel:
                 return _read_kept(kept, wire)
         answers = await _Exchange(self, self._route(), ask).answers()
         found = _joined(answers)
-        if not ask.top_logprobs:
-            found.logprobs = None
         account(found, self.name, input_text=_last_text(ask))
         if cache is not None and _can_decide(found, ask):
             cache.put(key, _to_keep(answers, found))
@@ -296,10 +294,14 @@ class _Exchange:
         found = [await self._answer({})]
         while (token := continuation(found[-1].raw)) is not None and len(found) < _MOST_CONTINUATIONS:
             found.append(await self._answer({"continuationToken": token}))
+        if not self._ask.top_logprobs:  # some servers give them unasked
+            for each in found:
+                each.logprobs = None
         last = found[-1]
         last.tries, last.duration = self._tries, self._spent
         last.not_sent = tuple(name for name in _given(self._ask) if name in self._left_out)
-        asked, answered = self._route.model, last.model
+        # A deployment of Azure has any name.
+        asked, answered = None if self._route.wire is AZURE_CHAT else self._route.model, last.model
         if asked is not None and answered is not None and not _is_same(asked, answered):
             text = f"{asked!r} was asked, and {answered!r} answered"
             last.problems.append(ResponseProblem("other_model", text, answered))
@@ -316,9 +318,7 @@ class _Exchange:
                 found = Trouble(error, again=_may_pass(error))
             if isinstance(found, Completion):
                 return found
-            if (
-                self._leave_out(found) or left_out != self._left_out
-            ):  # or another question found that out meanwhile
+            if self._leave_out(found) or left_out != self._left_out:  # another question found that out
                 continue
             failed += 1
             found.error.tries = self._tries
@@ -364,12 +364,13 @@ class _Exchange:
         else:
             named = [word for word in words if re.search(rf"\b{word}\b", trouble.words)]
         fields = {words.get(word, word) for word in named} & set(_given(self._ask)) - self._left_out
-        self._model.refused.update(fields)
+        self._model.refused.update((self._route.base_url, each) for each in fields)
         return bool(fields)
 
     @property
     def _left_out(self) -> frozenset[str]:
-        return self._route.wire.lacks | self._model.refused
+        refused = {each for where, each in self._model.refused if where == self._route.base_url}
+        return self._route.wire.lacks | refused
 
     @property
     def _spent(self) -> float:
