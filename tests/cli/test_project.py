@@ -132,3 +132,23 @@ def test_checking_says_which_file_holds(calipers, write):
     write("cases.yaml", "cases: [{inputs: 1}]\nevaluators: [EqualsExpected]")
     done = calipers("check", "cases.yaml")
     assert done.stderr.splitlines()[-1] == "Settings: pyproject.toml"
+
+
+def test_the_prices_of_the_file_are_those_of_the_run(ran, folder):
+    text = """
+from calipers.models import Completion, Usage
+from calipers.models.accounting import account
+
+def priced(number):
+    account(Completion(finish="stop", usage=Usage(input=1000, output=100)), "openai:ours")
+    return number
+
+def eval_numbers():
+    return numbers(1, 2), priced
+"""
+    settings = "store = 'a.db'\n[prices.ours]\ninput = 10.0\noutput = 20.0"
+    assert ran(settings, text=text).exit_code == 0
+    with open_store(folder / "a.db", existing=True) as store:
+        report = store.report("latest")
+    assert report.costs().agent.total == pytest.approx(2 * 0.012)
+    assert report.prices[0] == "ours: input 10, output 20"

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 from anthropic import Anthropic, AsyncAnthropic
-from openai import AsyncOpenAI, BadRequestError, OpenAI
+from openai import AsyncOpenAI, AzureOpenAI, BadRequestError, OpenAI
 from pydantic import BaseModel
 
 from calipers import Case, Dataset, ReportCase, ReportCaseFailure
@@ -112,6 +112,8 @@ def reply(received: Received) -> Reply:
     asked, path = received.json, received.path.partition("?")[0]
     if asked["model"] == "bad":
         return Reply(status=400, raw={"error": {"message": "no such model", "type": "invalid"}})
+    if asked["model"] == "page":
+        return Reply(raw="<html>")
     if path.endswith("/embeddings"):
         vector = {"object": "embedding", "index": 0, "embedding": [0.5]}
         tokens = {"prompt_tokens": 1, "total_tokens": 1}
@@ -182,7 +184,11 @@ def test_every_way_to_ask_is_counted_priced_and_recorded(openai: OpenAI, anthrop
         with anthropic.messages.stream(**TALK) as events:
             return "".join(events.text_stream)
 
+    azure = wrap(
+        AzureOpenAI(api_key="k", api_version="1", azure_endpoint=str(openai.base_url).removesuffix("/v1/"))
+    )
     ways: dict[str, Any] = {
+        "chat at Azure": lambda _: azure.chat.completions.create(**CHAT).choices[0].message.content,
         "chat": lambda _: openai.chat.completions.create(**CHAT).choices[0].message.content,
         "chat with other options": lambda _: (
             openai.with_options(timeout=9).chat.completions.create(**CHAT).choices[0].message.content
@@ -214,6 +220,7 @@ def test_every_way_to_ask_is_counted_priced_and_recorded(openai: OpenAI, anthrop
         assert call.cost == pytest.approx(0.00035), name
         assert call.latency_ms > 0, name
         assert call.input_text in ("Hi", "system: Be brief.\nuser: Hi"), name
+    azure.close()
 
 
 def test_async_clients_are_recorded_too(server: OpenAIServer):
@@ -270,6 +277,11 @@ def test_the_tools_that_a_model_asks_for_stand_with_its_call_and_are_no_tool_cal
 # ---------------------------------------------------------------------- what goes wrong
 
 
+def test_a_raw_response_that_is_no_json_reaches_the_caller(openai: OpenAI):
+    page = run(lambda _: openai.chat.completions.with_raw_response.create(model="page", messages=ASKED).text)
+    assert (page.output, page.metrics) == ("<html>", {"model_calls": 1, "unpriced_calls": 1})
+
+
 def test_an_error_reaches_the_caller_and_is_in_the_trace_and_costs_nothing(openai: OpenAI):
     def task(_: str) -> str:
         with pytest.raises(BadRequestError):
@@ -308,15 +320,19 @@ def test_a_stream_that_ends_early_is_counted_and_its_price_unknown(openai: OpenA
             return type(error).__name__
         return "whole"
 
+    def reads_later(_: str) -> str:
+        with openai.chat.completions.with_streaming_response.create(**CHAT) as response:
+            return response.parse().choices[0].message.content or ""
+
     def tells_no_tokens(_: str) -> int:
         return len(list(openai.chat.completions.create(model="no-usage", messages=ASKED, stream=True)))
 
     outputs = []
-    for task in (leaves, takes_one, closes, breaks, tells_no_tokens):
+    for task in (leaves, takes_one, closes, breaks, reads_later, tells_no_tokens):
         case = run(task)
         outputs.append(case.output)
         assert (case.metrics, call_of(case).cost) == ({"model_calls": 1, "unpriced_calls": 1}, None), task
-    assert outputs == ["left", "Hel", "closed", "APIError", 2]
+    assert outputs == ["left", "Hel", "closed", "APIError", "Hello", 2]
     assert call_of(run(breaks)).metadata["error"] == "APIError: overloaded"
 
 

@@ -75,9 +75,8 @@ def wrap(client: ClientT) -> ClientT:
             f"wrap takes a client of the openai or the anthropic SDK, such as OpenAI() or AsyncAnthropic(), got {client!r:.200}"
         )
     client.__class__ = _recording_client(kind)
-    take_prices_from(
-        price_sources
-    )  # before the first case: what loads during a task would count as the task's time
+    # So that they are there before the first case: what loads during a task counts as the task's time.
+    take_prices_from(price_sources)
     return client
 
 
@@ -164,12 +163,14 @@ class _Call:
         """Take what the SDK returns, and return it: an answer, a raw response, or a stream, which is watched."""
         is_sync, is_async = hasattr(answer, "__next__"), hasattr(answer, "__anext__")
         if not (is_sync or is_async):
-            self._keep(_content(answer))
+            self._keep(answer)
             return answer
-        with suppress(Exception):
+        kind: Any = type(answer)
+        try:
             answer._calipers_call = self  # noqa: SLF001 - ours
-            kind: Any = type(answer)
             answer.__class__ = (_watched_stream if is_sync else _watched_async_stream)(kind)
+        except Exception:  # a stream of another shape: what it holds stays unknown
+            self._keep(None)
         return answer
 
     def take(self, chunk: Any) -> None:
@@ -196,6 +197,7 @@ class _Call:
             return
         self._ended = True
         with suppress(Exception):  # the caller is to get its answer
+            raw = _content(raw)
             found = self._api.read_answer(raw)
             first = raw[0] if is_list(raw) and raw else raw
             first = read(first, "message") or first  # the event that begins a message of Anthropic's
@@ -228,11 +230,13 @@ class _Call:
 
 
 def _content(answer: Any) -> Any:
-    """An answer, or the body of a raw response; nothing if that has not been read."""
+    """An answer, or the body of a raw response; nothing if that has not been read, or cannot be."""
     response = read(answer, "http_response")
     if response is None:
         return answer
-    return response.json() if getattr(response, "is_stream_consumed", False) else None
+    with suppress(Exception):
+        return response.json() if response.is_stream_consumed else None
+    return None
 
 
 def _words(message: Any) -> str:
