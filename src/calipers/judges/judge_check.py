@@ -164,8 +164,8 @@ def labelled_attempts(
 ) -> list[LabelledAttempt]:
     """The attempts of a report that people labelled: in answer to a question, or in the lines of a file.
 
-    Of a repeated case the first labelled attempt counts. Where cases were drawn with unequal probabilities, each stands for as many as
-    its stratum says, by the column of the judge, if the report has it.
+    Of a repeated case the first labelled attempt counts. Where all cases were drawn with known probabilities, each stands for 1 / probability
+    cases. Where some were, and others come from a random draw, each stands for its part of its stratum by the column of the judge.
 
     Args:
         report: with its attempts.
@@ -176,26 +176,29 @@ def labelled_attempts(
     run = Columns(cases_of(report))
     by_line = {(line.case, line.attempt): line for line in lines}
     found: dict[str, tuple[ReportCase, Rating]] = {}
-    drawn = set[float]()
+    drawn: dict[str, float] = {}
     for case in run.cases:
         for record in case.attempts:
-            said, chances = _said(record, question, by_line.get((case.name, attempt_number(record)[0])))
+            said, chance = _said(record, question, by_line.get((case.name, attempt_number(record)[0])))
             if isinstance(record, ReportCase) and said and case.name not in found:
                 found[case.name] = record, Counter(said).most_common(1)[0][0]
-                drawn |= chances
+                if chance is not None:
+                    drawn[case.name] = chance
     key = column_of(run, judge)
-    weights = case_weights(run, key, list(found)) if len(drawn) > 1 and key is not None else {}
+    weights: dict[str, float] = {}
+    if drawn.keys() == found.keys():
+        weights = {name: 1 / chance for name, chance in drawn.items()}
+    elif drawn and key is not None:
+        weights = case_weights(run, key, list(found))
     return [_attempt(record, label, weights.get(name, 1.0)) for name, (record, label) in found.items()]
 
 
-def _said(record: Record, question: str | None, line: Label | None) -> tuple[list[Rating], set[float]]:
-    """What people said of an attempt, and with which probability it was drawn, where that is known."""
+def _said(record: Record, question: str | None, line: Label | None) -> tuple[list[Rating], float | None]:
+    """What people said of an attempt, and with which probability it was drawn; `None` if that is not known."""
     if line is not None:
-        return [line.human], set() if line.probability is None else {line.probability}
+        return [line.human], line.probability
     labels = [] if question is None else answers(record, question)[0]
-    return [each.value for each in labels], {
-        each.probability for each in labels if each.probability is not None
-    }
+    return [each.value for each in labels], next((each.probability for each in labels), None)
 
 
 def _attempt(record: ReportCase, label: Rating, weight: float) -> LabelledAttempt:
