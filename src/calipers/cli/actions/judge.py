@@ -14,7 +14,9 @@ from calipers.cli.message import CommandError, shown
 from calipers.cli.named_evaluators import NamedEvaluators
 from calipers.data.evaluator_styles import as_evaluator
 from calipers.errors import InvalidOptionError, NotKnownError
+from calipers.files.project import find_project
 from calipers.judges.injection import Candidate, End, InjectionReport, attack_judge
+from calipers.models.prices import set_prices
 from calipers.process.loop import run_sync
 from calipers.stats.number_text import plural, rate_text
 
@@ -29,7 +31,8 @@ def find_judge(
     evaluator_type: Sequence[str] = (),
     allow_module: Sequence[str] = (),
 ) -> Any:
-    """The one judge that the command line names; `model` is the one it asks."""
+    """The one judge that the command line names; `model` is the one it asks. What it asks is priced as the project says."""
+    set_prices(find_project().prices)
     files = DatasetFiles(evaluator_types=evaluator_type, allow_modules=allow_module)
     kinds = [load_object(address) for address in evaluator_type]
     found = NamedEvaluators(files, kinds, allow_module, option="JUDGE").find([which])
