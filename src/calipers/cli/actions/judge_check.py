@@ -13,9 +13,11 @@ from calipers.cli.stored_runs import open_or_make, shown_store
 from calipers.data.evaluator_styles import as_evaluator
 from calipers.errors import InvalidOptionError, NotKnownError
 from calipers.gate.human_labels import read_label_file
+from calipers.judges.injection import injections as all_injections
 from calipers.judges.judge_check import LabelledAttempt, check_judge, labelled_attempts
 from calipers.process.loop import run_sync
 from calipers.report.passport import Passport
+from calipers.stats.number_text import plural
 from calipers.stores.standings import keep_passport
 from calipers.views.passport import passport_lines
 
@@ -61,6 +63,8 @@ def check(
             else f": `calipers label {run} --question {name}` asks for some"
         )
         raise CommandError(f"no attempt has a label in {where}{way}", NOTHING)
+    more = "" if no_injections else f", and {plural(len(all_injections()), 'injection')}"
+    note(f"Asking {name} about {plural(len(attempts), 'attempt')}, {plural(repeats, 'time')} each{more}")
 
     async def measured() -> Passport:
         before = getattr(judge, "before_run", None)
