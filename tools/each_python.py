@@ -74,6 +74,7 @@ FEW_OF = {
     "tests/exchange": "formats of files",
     "tests/files": "the same",
     "tests/gate": "arithmetic",
+    "tests/judges": "prompts, and arithmetic",
     "tests/matching": "the same",
     "tests/models": "messages of providers",
     "tests/report": "arithmetic",
@@ -109,12 +110,8 @@ def start(own: Path, processors: int, output: IO[bytes] | None) -> subprocess.Po
     """Start the tests in the environment of a Python."""
     options = ["-q", "-p", "no:cacheprovider", "--hypothesis-profile=brief", "--brief"]
     if processors > 1:
-        options += [
-            "-n",
-            str(processors + 1),
-            "--dist",
-            "worksteal",
-        ]  # tests wait for other processes, and for clocks
+        # Tests wait for other processes, and for clocks: one more keeps the processors busy.
+        options += ["-n", str(processors + 1), "--dist", "worksteal"]
     left_out = [f"--{'deselect' if '::' in name else 'ignore'}={name}" for name in SAME_EVERYWHERE]
     few = [f"--few-of={folder}" for folder in FEW_OF]
     return subprocess.Popen(
