@@ -1,6 +1,7 @@
 """Recordings of other programs become traces."""
 
 import gzip
+import io
 import json
 import random
 from pathlib import Path
@@ -429,6 +430,26 @@ def test_an_attribute_of_ten_megabytes_is_read(tmp_path):
     spans[1]["attributes"][-1]["value"]["stringValue"] = "x" * 10_000_000
     (trace,) = read(tmp_path, as_protobuf(spans))
     assert len(trace.tool_calls[0].output) == 10_000_000
+
+
+def test_requests_that_are_read_piece_by_piece_say_the_same():
+    spans = [*agent_spans(), *agent_spans("v2", at=20)]
+    spans[1]["attributes"].append({"key": "large", "value": {"stringValue": '"spans":[{' * 500_000}})
+    for read_all, read_pieces, written in (
+        (
+            otlp_json.read_request,
+            lambda data: otlp_json.read_loosely(b"", io.BytesIO(data).read),
+            as_json(spans),
+        ),
+        (
+            otlp_protobuf.read_request,
+            lambda data: otlp_protobuf.read_large_request(io.BytesIO(data).read),
+            as_protobuf(spans),
+        ),
+    ):
+        assert [node.attributes for node in read_pieces(written)] == [
+            node.attributes for node in read_all(written)
+        ]
 
 
 JUNK = st.sampled_from(

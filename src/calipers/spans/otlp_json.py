@@ -7,9 +7,11 @@
 """
 
 import base64
+import codecs
+import contextlib
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -120,8 +122,6 @@ class _Request(msgspec.Struct, rename="camel", gc=False):
 
 
 _request = msgspec.json.Decoder(_Request, strict=True)
-_span = msgspec.json.Decoder(_Span)
-_log_record = msgspec.json.Decoder(_LogRecord)
 STATUS_CODES: Final[dict[int | str, SpanStatus]] = {
     1: "ok",
     2: "error",
@@ -151,26 +151,59 @@ def read_request(document: bytes | bytearray | memoryview) -> Iterator[SpanNode 
 
 
 _LISTS: Final = re.compile(r'"(spans|logRecords)"\s*:\s*\[')
+_BLANK: Final = re.compile(r"[\s,]*")
+_CHUNK: Final = 1 << 22
+_LONGEST_NAME: Final = 40
+"""Characters at the end of what was read that may be the beginning of a list."""
 
 
-def read_cut_request(document: bytes) -> Iterator[SpanNode | SpanLog]:
-    """The whole spans and log records of a request that is cut off."""
-    written = document.decode("utf-8", "ignore")
+def read_loosely(
+    document: bytes, read: Callable[[int], bytes] = lambda _: b""
+) -> Iterator[SpanNode | SpanLog]:
+    """The spans and log records of a request, one by one: all that are whole of one that is cut off.
+
+    Args:
+        document: the request, or its beginning.
+        read: gives the next bytes of a request that is not to be held in memory.
+    """
+    decoder = codecs.getincrementaldecoder("utf-8")("ignore")
+    written, place = decoder.decode(document), 0
     scan = json.JSONDecoder().raw_decode
-    space = re.compile(r"[\s,]*")
-    for found in _LISTS.finditer(written):
-        place = found.end()
-        while True:
-            blank = space.match(written, place)
+    kind: str | None = None
+    """What the list holds that is being read."""
+    while True:
+        if kind is None:
+            found = _LISTS.search(written, place)
+            if found is not None:
+                kind, place = found[1], found.end()
+                continue
+            place = max(place, len(written) - _LONGEST_NAME)
+        else:
+            blank = _BLANK.match(written, place)
             place = blank.end() if blank is not None else place
-            if not written.startswith("{", place):
-                break
-            try:
-                data, place = scan(written, place)
-            except ValueError:  # the one that is cut
-                return
-            raw = msgspec.json.encode(data)
-            yield _node(_span.decode(raw)) if found[1] == "spans" else _log(_log_record.decode(raw))
+            if written.startswith("{", place):
+                try:
+                    data, place = scan(written, place)
+                except ValueError:  # it is not whole yet
+                    pass
+                else:
+                    yield from _read_one(kind, data)
+                    continue
+            elif place < len(written):
+                kind = None
+                continue
+        more = read(_CHUNK)
+        if not more:
+            return
+        written, place = written[place:] + decoder.decode(more), 0
+
+
+def _read_one(kind: str, data: Any) -> Iterator[SpanNode | SpanLog]:
+    with contextlib.suppress(msgspec.DecodeError):  # what only looks like a span
+        if kind == "spans":
+            yield _node(msgspec.convert(data, _Span))
+        else:
+            yield _log(msgspec.convert(data, _LogRecord))
 
 
 def _node(span: _Span) -> SpanNode:

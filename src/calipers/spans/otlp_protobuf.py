@@ -9,7 +9,7 @@ Of a message that is cut off, all spans before the cut are kept: `CutError` come
 
 import base64
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from calipers.errors import InvalidTraceError
@@ -26,6 +26,7 @@ _fixed32 = struct.Struct("<I").unpack_from
 
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _MOST_KEYS: Final = 10_000
+_CHUNK: Final = 1 << 20
 
 
 class CutError(InvalidTraceError):
@@ -88,7 +89,7 @@ def is_request(data: bytes) -> bool:
         inner = next(_fields(data, begin, stop))
     except CutError:
         # A cut request still begins with its tag, whose size then leads beyond the end.
-        return data[:1] == b"\n" and len(data) > 1 and b"\n" in data[1:8]
+        return data[:1] == b"\n" and not {0x0A, 0x12}.isdisjoint(data[2:8])
     except StopIteration:
         return False
     return number == 1 and stop >= 0 and inner[0] in {1, 2, 3} and inner[2] >= 0
@@ -101,6 +102,54 @@ def read_request(data: bytes) -> Iterator[SpanNode | SpanLog]:
         CutError: the data ends too early, after what was read.
     """
     yield from _level(data, 0, len(data), (1, 2, 2))
+
+
+def read_large_request(read: Callable[[int], bytes]) -> Iterator[SpanNode | SpanLog]:
+    """The same from a function that gives the next bytes, for a request that is not to be held in memory.
+
+    Raises:
+        CutError: the data ends too early, after what was read.
+    """
+    buffer, begin, place = b"", 0, 0
+    ends: list[int] = []
+    """Where the messages end that are being read: a resource, and a scope in it."""
+
+    def take(size: int) -> bytes:
+        nonlocal buffer, begin, place
+        if begin + size > len(buffer):
+            buffer, begin = buffer[begin:] + read(max(size, _CHUNK)), 0
+            if size > len(buffer):
+                raise CutError("the data ends within a field")
+        found = buffer[begin : begin + size]
+        begin += size
+        place += size
+        return found
+
+    def number() -> int:
+        value = shift = 0
+        while (byte := take(1)[0]) >= 0x80:
+            value |= (byte & 0x7F) << shift
+            shift += 7
+        return value | byte << shift
+
+    while True:
+        while ends and place >= ends[-1]:
+            ends.pop()
+        try:
+            key = number()
+        except CutError:
+            if ends:
+                raise
+            return
+        size = number() if key & 7 == _BYTES else {_FIXED64: 8, _FIXED32: 4}.get(key & 7, 0)
+        if key & 7 == _VARINT:
+            number()
+        elif key == (0x0A, 0x12, 0x12)[len(ends)] and len(ends) < 2:
+            ends.append(place + size)
+            continue
+        data = take(size)
+        if key == 0x12 and len(ends) == 2 and (found := _record(data, 0, size)) is not None:
+            yield found
 
 
 def _level(data: bytes, begin: int, end: int, numbers: tuple[int, ...]) -> Iterator[SpanNode | SpanLog]:

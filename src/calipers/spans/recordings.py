@@ -18,6 +18,7 @@ convention. `Recording.notes` has these words, and each trace those about itself
 
 import contextlib
 import gc
+import io
 import os
 import zlib
 from collections import Counter
@@ -250,21 +251,32 @@ def _read_file(
     if is_text and not (begin[:1] == b"\n" and otlp_protobuf.is_request(begin)):
         yield from _read_text(file, begin.removeprefix(b"\xef\xbb\xbf"), name, note)
     else:
-        yield from _read_binary(begin + file.read(), name, note)
+        yield from _read_binary(begin + file.read(_MOST_IN_MEMORY), file, name, note)
     if isinstance(file, _Unzipped) and file.is_cut:
         note(f"{name!r} is cut off: its end is missing, what stands before it was read")
 
 
-def _read_binary(data: bytes, name: str, note: Callable[[str], Any]) -> Iterator[SpanNode | SpanLog]:
-    requests = [data] if otlp_protobuf.is_request(data) else otlp_protobuf.sized_requests(data)
-    if not requests:
-        note(f"{name!r} is no recording: it is neither JSON nor OTLP; it begins {data[:20]!r}")
-        return
-    for request in requests:
-        try:
+def _read_binary(
+    data: bytes, file: BinaryIO | _Unzipped, name: str, note: Callable[[str], Any]
+) -> Iterator[SpanNode | SpanLog]:
+    try:
+        if len(data) > _MOST_IN_MEMORY and otlp_protobuf.is_request(data):
+            yield from otlp_protobuf.read_large_request(_after(data, file))
+            return
+        data += file.read()
+        requests = [data] if otlp_protobuf.is_request(data) else otlp_protobuf.sized_requests(data)
+        if not requests:
+            note(f"{name!r} is no recording: it is neither JSON nor OTLP; it begins {data[:20]!r}")
+        for request in requests:
             yield from otlp_protobuf.read_request(request)
-        except otlp_protobuf.CutError as error:
-            note(f"{name!r} is cut off or damaged: {error}; what stands before that was read")
+    except otlp_protobuf.CutError as error:
+        note(f"{name!r} is cut off or damaged: {error}; what stands before that was read")
+
+
+def _after(data: bytes, file: BinaryIO | _Unzipped) -> Callable[[int], bytes]:
+    """What reads some bytes first, and then a file."""
+    begun = io.BytesIO(data)
+    return lambda size: begun.read(size) or file.read(size)
 
 
 def _read_text(
@@ -274,11 +286,18 @@ def _read_text(
     if newline and rest.strip() and _is_whole(first):
         yield from _read_lines(_lines(begin, file), name, note)
         return
-    document = begin + file.read()
+    if len(begin) >= _CHUNK and any(name in begin[:200] for name in (b'"resourceSpans"', b'"resourceLogs"')):
+        more = file.read(_MOST_IN_MEMORY)
+        if len(more) == _MOST_IN_MEMORY:
+            yield from otlp_json.read_loosely(begin + more, file.read)
+            return
+        document = begin + more
+    else:
+        document = begin + file.read()
     try:
         yield from _read_document(document, name, note)
     except msgspec.DecodeError as error:
-        spans = list(otlp_json.read_cut_request(document))
+        spans = list(otlp_json.read_loosely(document))
         yield from spans
         kept = f"; {len(spans)} spans before that were read" if spans else ""
         note(f"{name!r} is cut off or damaged: {error}{kept}")
@@ -315,7 +334,7 @@ def _read_lines(
         try:
             items = list(_read_document(line, name, note, single))
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            kept = list(otlp_json.read_cut_request(line))
+            kept = list(otlp_json.read_loosely(line))
             yield from kept
             note(f"line {number} of {name!r} is damaged: {error}")
             continue
