@@ -373,6 +373,10 @@ def test_what_a_recording_leaves_out_is_unknown(tmp_path):
     )
     (trace,) = read(tmp_path, as_json([root, tool]))
     assert trace.tool_calls[0].unknown == ("arguments", "output")
+    assert trace.metadata["notes"] == [
+        "1 of 1 tool calls do not show their arguments",
+        "1 of 1 tool calls do not show their output",
+    ]
     (trace,) = read(tmp_path, as_json([request(messages(("user", "?")), messages(("assistant", ASKS)))]))
     assert trace.tool_calls[0].unknown == ("output", "success")
 
@@ -382,6 +386,7 @@ def test_of_a_request_without_its_answer_no_calls_are_known(tmp_path):
     (trace,) = read(tmp_path, as_json([bare]))
     assert not trace.calls_known
     assert trace.tokens_measured
+    assert trace.metadata["notes"] == ["1 of 1 requests do not show their answers"]
 
 
 # ---------------------------------------------------------------------- bad input

@@ -20,7 +20,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import UNSET
 
-from calipers.data.trace import LLMCall, ToolCall, Trace, Turn, TurnType
+from calipers.data.trace import UNKNOWN, LLMCall, ToolCall, Trace, Turn, TurnType
 
 from .messages import Call, Message, Result, Text, Usage, pair_results, parts_of, structured
 from .runs import Request, Run
@@ -44,13 +44,8 @@ class _Slot(msgspec.Struct):
         return self.asked.name if self.asked is not None else self.ran.name if self.ran is not None else "?"
 
 
-def trace_of(runs: Sequence[Run], notes: Iterable[str] = ()) -> Trace:
-    """The trace of one conversation.
-
-    Args:
-        runs: those of the conversation, in order.
-        notes: what could not be read of it.
-    """
+def trace_of(runs: Sequence[Run]) -> Trace:
+    """The trace of one conversation, given its runs in order. What they do not show is noted in `metadata["notes"]`."""
     requests = sorted(
         (request for run in runs for request in run.requests), key=lambda request: request.start_ns
     )
@@ -67,8 +62,8 @@ def trace_of(runs: Sequence[Run], notes: Iterable[str] = ()) -> Trace:
         metadata["conversation_id"] = runs[0].conversation
     if failure := _failure(runs):
         metadata["error"] = failure
-    if listed := list(notes):
-        metadata["notes"] = listed
+    if notes := list(_not_shown(requests, turns)):
+        metadata["notes"] = notes
     begin, end = _span_of_time(runs)
     return Trace(
         agent_name=next(iter(names), ""),
@@ -82,6 +77,18 @@ def trace_of(runs: Sequence[Run], notes: Iterable[str] = ()) -> Trace:
         trace_id=f"{runs[0].trace_id:032x}",
         created_at=_moment(begin),
     )
+
+
+def _not_shown(requests: Sequence[Request], turns: Iterable[Turn]) -> Iterator[str]:
+    """What a recording leaves out, in words."""
+    silent = sum(request.answer() is None and request.first("error") is None for request in requests)
+    if silent:
+        yield f"{silent} of {len(requests)} requests do not show their answers"
+    calls = [turn.tool_call for turn in turns if turn.tool_call is not None]
+    for what in UNKNOWN:
+        dark = sum(what in call.unknown for call in calls)
+        if dark:
+            yield f"{dark} of {len(calls)} tool calls do not show their {what}"
 
 
 def _shows_calls(runs: Sequence[Run], requests: Sequence[Request]) -> bool:
