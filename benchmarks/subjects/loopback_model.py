@@ -38,6 +38,9 @@ class Connection(asyncio.Protocol):
         if size is not None and len(body) < int(size[1]):
             return
         self.read = b""
+        if head.startswith(b"GET"):  # which models there are
+            self.transport.write(b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n")
+            return
         seal = SEAL.search(body)
         content = self.fields % (seal[1] if seal else b"")
         answer = BODY % content.replace(b'"', b'\\"')
