@@ -7,7 +7,7 @@ the calls of its sub-agents, but does not hold their conversation.
 
 import asyncio
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from time import perf_counter
@@ -114,6 +114,19 @@ class EventLog:
                 return False
             self._events.append(event)
         return True
+
+    def rewrite(self, turns: Iterable[Turn], new: Iterable[Turn]) -> None:
+        """Put these turns in the place of all events, and the new ones among them into the logs around this one."""
+        with self._lock:
+            if self.ended:
+                return
+            self._events = [Event(turn) for turn in turns]
+        further = list(new)
+        outer = self.outer
+        while outer is not None:
+            for turn in further:
+                outer.take(Event(turn))
+            outer = outer.outer
 
     @contextmanager
     def tool_call(self, call: ToolCall) -> Iterator[ToolCall]:

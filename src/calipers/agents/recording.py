@@ -36,6 +36,7 @@ from calipers.data.attempt import Attempt, running_attempt
 from calipers.data.redaction import masked, masked_text, secrets_in, without
 from calipers.data.trace import LLMCall, ToolCall, Trace, Turn, TurnType, new_id
 from calipers.errors import InvalidOptionError, InvalidTraceError
+from calipers.spans.attempt_trace import with_spans
 
 from .call_evidence import Found, tools_reached, tools_reached_by_caller
 from .event_log import Event, EventLog, error_text, turn_of
@@ -337,6 +338,24 @@ class Recording:
             yield call
             call.output_text = self.recorded(call.output_text)
             call.metadata = self.recorded(call.metadata)
+
+    def adopt(self, told: Trace) -> list[Turn]:
+        """Add what another one tells of this execution, such as the framework of the agent. A call that both know is one call.
+
+        Returns:
+            The calls of tools and models that were not recorded here yet.
+        """
+        self._check_open()
+        if not self.keep_secrets:
+            hidden = zip(told.turns, told.without_secrets().turns, strict=True)
+            told = told.replace(
+                turns=[safe if safe.tool_call or safe.llm_call else turn for turn, safe in hidden]
+            )
+        turns = with_spans(self.trace, told).turns
+        known = {id(turn) for turn in told.turns if turn.tool_call or turn.llm_call}
+        new = [turn for turn in turns if id(turn) in known]
+        self.log.rewrite(turns, new)
+        return new
 
     # ------------------------------------------------------------------ what comes of it
 

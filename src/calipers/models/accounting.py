@@ -55,6 +55,12 @@ def account(
         input_text: what the model was given.
         error: why the answer broke off; `None`: it did not.
     """
+    count(completion, model_name, address=address)
+    record(completion, model_name, input_text=input_text, error=error)
+
+
+def count(completion: Completion, model_name: str, *, address: str | None = None) -> None:
+    """Count one answer and put it into no trace: what calls this does so itself. The arguments are those of `account`."""
     take_prices_from(price_sources)
     note_priced_call()
     usage = completion.usage
@@ -70,7 +76,6 @@ def account(
     else:
         amounts[COST] = completion.cost
     count_usage(amounts)
-    record(completion, model_name, input_text=input_text, error=error)
 
 
 _counted: ContextVar[bool] = ContextVar("calipers_counted", default=False)

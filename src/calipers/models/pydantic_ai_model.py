@@ -24,7 +24,8 @@ _ENDS: Mapping[Any, Finish] = {
     "tool_call": "tool_call",
     "error": "error",
 }
-_PROVIDERS = {"google-gla": "gemini", "google-vertex": "gemini", "google": "gemini"}
+PROVIDERS = {"google-gla": "gemini", "google-vertex": "gemini", "google": "gemini"}
+"""Providers that have another name here."""
 
 
 class PydanticAIModel:
@@ -38,7 +39,7 @@ class PydanticAIModel:
     def __init__(self, model: Any, *, name: str | None = None) -> None:
         self.model = model
         system = str(model.system)
-        self.name = name or f"{_PROVIDERS.get(system, system)}:{model.model_name}"
+        self.name = name or f"{PROVIDERS.get(system, system)}:{model.model_name}"
 
     async def ask(self, ask: Ask, /) -> Completion:
         """The answer.

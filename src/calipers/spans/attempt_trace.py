@@ -95,17 +95,18 @@ def _joined(turn: Turn, same: dict[int, ToolCall]) -> Turn:
 
 
 def _in_time(turns: Sequence[Turn], further: Iterable[Turn]) -> list[Turn]:
-    """Further turns put among others by their time; those without one at the end."""
+    """Further turns put among others by their time: after the last that is earlier; those without one at the end."""
     found = list(turns)
     for turn in further:
         place = len(found)
         if turn.timestamp is not None:
-            while (
-                place
-                and (before := found[place - 1].timestamp) is not None
-                and _later(before, turn.timestamp)
-            ):
-                place -= 1
+            for number in reversed(range(len(found))):
+                if (at := found[number].timestamp) is None:
+                    continue
+                if not _later(at, turn.timestamp):
+                    place = number + 1
+                    break
+                place = number
         found.insert(place, turn)
     return found
 

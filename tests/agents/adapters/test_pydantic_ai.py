@@ -1,0 +1,189 @@
+"""An agent of pydantic-ai is recorded by the messages of its runs."""
+
+import asyncio
+
+import pytest
+from pydantic import BaseModel
+from pydantic_ai import Agent, ModelRetry, RunContext
+from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart, UserPromptPart
+from pydantic_ai.models.function import FunctionModel
+from pydantic_ai.models.test import TestModel
+from pydantic_ai.usage import RequestUsage
+
+from calipers import Case, Dataset
+from calipers.agents import Adapter, PydanticAIAdapter, TraceRecorder, TurnType, tool
+from calipers.errors import TaskContractError
+from calipers.evaluators import FollowsTrajectory
+from calipers.models import Price, set_prices
+from calipers.testing import check_adapter
+
+
+class Secret:
+    api_key = "sk-live-1234567890"
+
+
+def model(messages, info):
+    """Looks up the last word of the request, and tells what came back, after how many requests."""
+    asked = [
+        part.content for message in messages for part in message.parts if isinstance(part, UserPromptPart)
+    ]
+    last = messages[-1].parts[-1]
+    if last.part_kind == "user-prompt":
+        return ModelResponse(
+            parts=[ToolCallPart("look_up", {"word": last.content.split()[-1]})],
+            usage=RequestUsage(input_tokens=1_000_000, output_tokens=0),
+        )
+    return ModelResponse(parts=[TextPart(f"{last.content} ({len(asked)})")])
+
+
+def make(**options):
+    agent = Agent(
+        FunctionModel(model, model_name="clerk-model"), deps_type=Secret, name="clerk", retries=3, **options
+    )
+
+    @agent.tool
+    async def look_up(ctx: RunContext[Secret], word: str) -> str:
+        await asyncio.sleep(0)
+        if word == "nothing":
+            raise ModelRetry("no such word")
+        if word == "fire":
+            raise ConnectionError("the line is dead")
+        return f"{word} found"
+
+    return agent
+
+
+AGENT = make()
+
+
+@pytest.fixture(autouse=True)
+def prices():
+    set_prices({"clerk-model": Price(input=2.5, output=0)})
+    yield
+    set_prices({})
+
+
+def evaluate(adapter, *cases, **options):
+    return Dataset(cases=list(cases)).evaluate_sync(adapter, progress=False, **options)
+
+
+def test_calls_results_and_tokens_come_from_the_messages_of_a_run():
+    report = evaluate(PydanticAIAdapter(AGENT), Case(inputs="find gold"))
+    case = report.cases[0]
+    trace = case.trace
+    assert case.output == trace.output_text == "gold found (1)"
+    assert trace.agent_name == "clerk"
+    assert [turn.turn_type.value for turn in trace.turns] == [
+        "user_message",
+        "llm_call",
+        "tool_call",
+        "llm_call",
+        "agent_message",
+    ]
+    call = trace.tool_calls[0]
+    assert (call.name, call.arguments, call.output, call.success) == (
+        "look_up",
+        {"word": "gold"},
+        "gold found",
+        True,
+    )
+    assert trace.records_calls
+    assert trace.total_input_tokens >= 1_000_000
+    assert trace.llm_calls[0].cost == 2.5
+    assert case.metrics["cost"] == trace.total_cost
+    assert case.metrics["model_calls"] == 2
+
+
+def test_a_refused_call_is_a_failed_call():
+    trace = evaluate(PydanticAIAdapter(AGENT), Case(inputs="find nothing")).cases[0].trace
+    call = trace.tool_calls[0]
+    assert not call.success
+    assert "no such word" in call.error
+
+
+def test_an_agent_that_raises_keeps_the_trace_up_to_there():
+    failure = evaluate(PydanticAIAdapter(AGENT), Case(inputs="find fire")).failures[0]
+    assert "the line is dead" in failure.error_message
+    call = failure.trace.tool_calls[0]
+    assert (call.name, call.arguments, call.unknown) == ("look_up", {"word": "fire"}, ("output", "success"))
+    assert failure.trace.input_text == "find fire"
+    assert failure.metrics["cost"] == 2.5
+
+
+def test_the_output_may_be_of_any_type_and_its_tool_is_no_call():
+    class Price(BaseModel):
+        amount: int
+
+    agent = Agent(TestModel(), output_type=Price)
+    report = evaluate(PydanticAIAdapter(agent), Case(inputs="how much?"))
+    assert report.cases[0].output == Price(amount=0)
+    trace = report.cases[0].trace
+    assert trace.tool_calls == ()
+    assert trace.records_calls
+    assert trace.output_text == '{"amount":0}'
+    assert trace.turns[-1].turn_type is TurnType.AGENT_MESSAGE
+    chosen = PydanticAIAdapter(agent, output=lambda result: result.output.amount + 1)
+    assert evaluate(chosen, Case(inputs="how much?")).cases[0].output == 1
+
+
+def test_a_conversation_keeps_its_history_and_others_are_not_mixed_in():
+    talk = [
+        Case(
+            name=f"talk {number}",
+            turns=[f"find {number}", "find more"],
+            evaluators=[FollowsTrajectory(["look_up", "look_up"])],
+        )
+        for number in range(5)
+    ]
+    report = evaluate(PydanticAIAdapter(AGENT), *talk, Case(name="one", inputs="find one"), max_concurrency=6)
+    assert not report.failures
+    for case in report.cases:
+        if case.name == "one":
+            assert case.output == "one found (1)"
+            continue
+        first, second = case.output.walk()
+        number = case.name[-1]
+        assert (first.response, second.response) == (f"{number} found (1)", "more found (2)")
+        assert [call.arguments["word"] for call in case.trace.tool_calls] == [number, "more"]
+        assert case.passed
+
+
+def test_what_the_framework_gives_a_tool_is_no_argument():
+    trace = asyncio.run(PydanticAIAdapter(AGENT, options={"deps": Secret()}).invoke("find gold"))
+    assert trace.tool_calls[0].arguments == {"word": "gold"}
+    assert "sk-live" not in str(trace.to_dict())
+
+
+def test_a_tool_that_is_marked_as_well_is_one_call_and_what_it_calls_stands_after_it():
+    @tool
+    def inner(word: str) -> int:
+        return len(word)
+
+    agent = Agent(TestModel())
+
+    @agent.tool_plain
+    @tool
+    def outer(word: str) -> int:
+        return inner(word)
+
+    @agent.tool_plain
+    def silent(word: str) -> int:
+        return 1
+
+    with TraceRecorder("around") as around:
+        trace = asyncio.run(PydanticAIAdapter(agent).invoke("go"))
+    assert [call.name for call in trace.tool_calls] == ["outer", "inner", "silent"]
+    assert trace.tool_calls[0].output == 1
+    assert trace.tool_calls[0].latency_ms is not None
+    assert trace.tool_calls[0].call_id
+    assert sorted(call.name for call in around.trace.tool_calls) == ["inner", "outer", "silent"]
+    assert len(around.trace.llm_calls) == 2
+
+
+def test_it_is_an_adapter_and_other_objects_are_refused():
+    adapter = PydanticAIAdapter(AGENT, name="librarian", tags=["nightly"])
+    assert isinstance(adapter, Adapter)
+    check_adapter(adapter)
+    assert repr(adapter) == "PydanticAIAdapter('librarian')"
+    with pytest.raises(TaskContractError, match="expected an Agent of pydantic-ai, got str"):
+        PydanticAIAdapter("agent")
