@@ -146,3 +146,15 @@ def text(attributes: dict[str, Any], *names: str) -> str | None:
         if type(value) is str and value:
             return value
     return None
+
+
+def numbered(attributes: dict[str, Any], prefix: str, before_rest: str = ".") -> list[dict[str, Any]]:
+    """The items of a list that is flattened into names such as `prefix3.rest`, in the order of their numbers."""
+    size = len(prefix)
+    found: dict[int, dict[str, Any]] = {}
+    for key, value in attributes.items():
+        if key.startswith(prefix):
+            number, _, rest = key[size:].partition(before_rest)
+            if number.isdecimal():
+                found.setdefault(int(number), {})[rest] = value
+    return [item for _, item in sorted(found.items())]

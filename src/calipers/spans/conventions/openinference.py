@@ -26,7 +26,7 @@ from calipers.spans.messages import (
     structured,
     told,
 )
-from calipers.spans.steps import AgentStep, ModelStep, Step, ToolStep, count, failure_of, text
+from calipers.spans.steps import AgentStep, ModelStep, Step, ToolStep, count, failure_of, numbered, text
 from calipers.spans.tree import SpanNode
 
 CONVENTION: Final = "openinference"
@@ -163,39 +163,21 @@ def _mark_failures(messages: list[Message], attributes: dict[str, Any]) -> None:
 
 def _flattened(attributes: dict[str, Any], prefix: str) -> list[Message] | None:
     """The messages below a prefix; `None` if there is none."""
-    size = len(prefix)
-    by_number: dict[int, dict[str, Any]] = {}
-    for key, value in attributes.items():
-        if key.startswith(prefix):
-            number, _, rest = key[size:].partition(".message.")
-            if number.isdecimal():
-                by_number.setdefault(int(number), {})[rest] = value
-    if not by_number:
-        return None
-    return [_message(leaves) for _, leaves in sorted(by_number.items())]
+    items = numbered(attributes, prefix, ".message.")
+    return [_message(leaves) for leaves in items] if items else None
 
 
 def _message(leaves: dict[str, Any]) -> Message:
     role = str(leaves.get("role") or "assistant")
     content = leaves.get("content")
-    texts: dict[int, str] = {}
-    calls: dict[int, dict[str, Any]] = {}
-    for key, value in leaves.items():
-        if key.startswith("tool_calls."):
-            number, _, rest = key[11:].partition(".tool_call.")
-            if number.isdecimal():
-                calls.setdefault(int(number), {})[rest] = value
-        elif key.startswith("contents.") and key.endswith(".message_content.text"):
-            number = key[9:].partition(".")[0]
-            if number.isdecimal() and isinstance(value, str):
-                texts[int(number)] = value
+    texts = [part.get("message_content.text") for part in numbered(leaves, "contents.")]
     if content is None and texts:
-        content = "".join(said for _, said in sorted(texts.items()))
+        content = "".join(each for each in texts if isinstance(each, str))
     if role == "tool":
         output = told(structured(content)) if content is not None else UNSET
         return Message("tool", [Result(leaves.get("tool_call_id"), leaves.get("name"), output)])
     parts: list[Part] = [Text(content)] if isinstance(content, str) and content else []
-    for _, call in sorted(calls.items()):
+    for call in numbered(leaves, "tool_calls.", ".tool_call."):
         name = call.get("function.name")
         if isinstance(name, str):
             given = call.get("function.arguments", UNSET)

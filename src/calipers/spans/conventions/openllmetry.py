@@ -9,7 +9,7 @@ from typing import Any, Final
 from msgspec import UNSET, UnsetType
 
 from calipers.spans.messages import Call, Message, Part, Result, Text, arguments_of, decoded, structured, told
-from calipers.spans.steps import AgentStep, ModelStep, Step, ToolStep, count, failure_of, text
+from calipers.spans.steps import AgentStep, ModelStep, Step, ToolStep, count, failure_of, numbered, text
 from calipers.spans.tree import SpanNode
 
 CONVENTION: Final = "openllmetry"
@@ -62,16 +62,9 @@ def _arguments(attributes: dict[str, Any]) -> dict[str, Any] | UnsetType:
 
 
 def _flattened(attributes: dict[str, Any], prefix: str) -> list[Message] | None:
-    size = len(prefix)
-    by_number: dict[int, dict[str, Any]] = {}
-    for key, value in attributes.items():
-        if key.startswith(prefix):
-            number, _, rest = key[size:].partition(".")
-            if number.isdecimal():
-                by_number.setdefault(int(number), {})[rest] = value
-    if not by_number:
-        return None
-    return [_message(leaves) for _, leaves in sorted(by_number.items())]
+    """The messages below a prefix; `None` if there is none."""
+    items = numbered(attributes, prefix)
+    return [_message(leaves) for leaves in items] if items else None
 
 
 def _message(leaves: dict[str, Any]) -> Message:
@@ -81,13 +74,7 @@ def _message(leaves: dict[str, Any]) -> Message:
         output = told(structured(content)) if content is not None else UNSET
         return Message("tool", [Result(leaves.get("tool_call_id"), None, output)])
     parts: list[Part] = [Text(content)] if isinstance(content, str) and content else []
-    calls: dict[int, dict[str, Any]] = {}
-    for key, value in leaves.items():
-        if key.startswith("tool_calls."):
-            number, _, rest = key[11:].partition(".")
-            if number.isdecimal():
-                calls.setdefault(int(number), {})[rest] = value
-    for _, call in sorted(calls.items()):
+    for call in numbered(leaves, "tool_calls."):
         if isinstance(call.get("name"), str):
             given = call.get("arguments", UNSET)
             parts.append(Call(call["name"], UNSET if given is UNSET else arguments_of(given), call.get("id")))
