@@ -41,7 +41,11 @@ def test_a_model_is_itself():
     assert as_model("openai:gpt-4o") is as_model("openai:gpt-4o")
 
 
-@pytest.mark.parametrize("given", [None, 3, b"openai:gpt-4o", object(), dict, [], {"model": "x"}], ids=repr)
+@pytest.mark.parametrize(
+    "given",
+    [None, 3, b"openai:gpt-4o", object(), dict, [], {"model": "x"}],
+    ids=lambda given: type(given).__name__,
+)
 def test_what_is_no_model_is_refused(given):
     with pytest.raises(InvalidOptionError, match="a model is given by"):
         as_model(given)
