@@ -64,6 +64,7 @@ def pytest_configure(config: pytest.Config) -> None:
         compileall.compile_dir(Path(__file__).parent.parent / "src", quiet=2)
 
 
+@pytest.hookimpl(optionalhook=True)  # some programs that tests start are pytest without its plugins
 def pytest_xdist_auto_num_workers() -> int:
     """One more than there are processors: tests wait for other processes, for clocks and for a browser."""
     return (os.cpu_count() or 1) + 1
