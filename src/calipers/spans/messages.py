@@ -134,7 +134,7 @@ def arguments_of(value: Any) -> dict[str, Any] | UnsetType:
 
 def told(value: Any) -> Any:
     """A result: the text of blocks instead of the blocks, then the value that a text stands for."""
-    if isinstance(value, list) and value and all(isinstance(each, Mapping) for each in value):
+    if isinstance(value, list) and value and all(isinstance(each, dict) for each in value):
         texts = [_block_value(each) for each in value]
         if UNSET not in texts:
             value = (
@@ -162,13 +162,13 @@ def _block_value(block: Mapping[str, Any]) -> Any:
 def read_messages(history: Any) -> list[Message]:
     """The messages of a history: a list of entries of any known shape, or its JSON. What has no known shape is left out."""
     data = structured(history)
-    if isinstance(data, Mapping):
+    if isinstance(data, dict):
         data = [data]
     if not isinstance(data, Sequence) or isinstance(data, str | bytes):
         return []
     found: list[Message] = []
     for entry in data:
-        if isinstance(entry, Mapping):
+        if isinstance(entry, dict):
             with contextlib.suppress(AttributeError, KeyError, TypeError, ValueError):
                 found.extend(list(_entry(entry)))  # an entry that only looks like one adds nothing
         elif isinstance(entry, list):  # LangChain writes a list for each of several prompts
@@ -181,7 +181,7 @@ def _entry(entry: Mapping[str, Any]) -> Iterator[Message]:
     if "kwargs" in entry and "lc" in entry:
         name = str((entry.get("id") or ["?"])[-1])
         yield from _langchain(_LANGCHAIN_CLASSES.get(name.removesuffix("Chunk"), name), entry["kwargs"])
-    elif isinstance(inner, Mapping) and isinstance(kind, str):
+    elif isinstance(inner, dict) and isinstance(kind, str):
         yield from _langchain(kind, inner)
     elif entry.get("kind") in {"request", "response"}:
         yield from _pydantic_ai(entry)
@@ -202,14 +202,14 @@ def _spoken(entry: Mapping[str, Any]) -> Message:
     role = str(entry.get("role") or "")
     role = {"model": "assistant", "developer": "system", "human": "user", "ai": "assistant"}.get(role, role)
     content = entry.get("parts", entry.get("content"))
-    if isinstance(content, Mapping) and isinstance(content.get("parts"), list):
+    if isinstance(content, dict) and isinstance(content.get("parts"), list):
         content = content["parts"]
     if role in {"tool", "function"} and not _are_results(content):
         call_id = entry.get("tool_call_id") or entry.get("id") or entry.get("call_id")
         output = told(content) if content is not None else UNSET
         return Message("tool", [Result(call_id, entry.get("name"), output, entry.get("is_error") is True)])
     parts = list(_parts(content))
-    parts += [_call(called) for called in entry.get("tool_calls") or () if isinstance(called, Mapping)]
+    parts += [_call(called) for called in entry.get("tool_calls") or () if isinstance(called, dict)]
     if not parts and "content" not in entry and role == "user":
         parts = [Text(None)]
     return Message(role, parts)
@@ -217,7 +217,7 @@ def _spoken(entry: Mapping[str, Any]) -> Message:
 
 def _are_results(content: Any) -> bool:
     return isinstance(content, list) and any(
-        isinstance(part, Mapping)
+        isinstance(part, dict)
         and (part.get("type") in _RESULTS or "toolResult" in part or "function_response" in part)
         for part in content
     )
@@ -226,7 +226,7 @@ def _are_results(content: Any) -> bool:
 def _call(called: Mapping[str, Any]) -> Call:
     """A call as OpenAI and LangChain list them beside the content."""
     function = called.get("function")
-    named = function if isinstance(function, Mapping) else called
+    named = function if isinstance(function, dict) else called
     given = named.get("arguments", named.get("args", named.get("input", UNSET)))
     call_id = called.get("id") or called.get("toolCallId")
     name = named.get("name") or called.get("toolName")
@@ -236,13 +236,13 @@ def _call(called: Mapping[str, Any]) -> Call:
 def _parts(content: Any) -> Iterator[Part]:
     if isinstance(content, str):
         yield Text(content)
-    elif isinstance(content, Mapping):
+    elif isinstance(content, dict):
         yield from _part(content)
     elif isinstance(content, list):
         for each in content:
             if isinstance(each, str):
                 yield Text(each)
-            elif isinstance(each, Mapping):
+            elif isinstance(each, dict):
                 yield from _part(each)
 
 
@@ -278,7 +278,7 @@ def _result(part: Mapping[str, Any]) -> Result:
         if key in part:
             output = part[key]
             break
-    if isinstance(output, Mapping) and isinstance(kind := output.get("type"), str) and "value" in output:
+    if isinstance(output, dict) and isinstance(kind := output.get("type"), str) and "value" in output:
         failed = failed or kind.startswith("error")
         output = output["value"]
     return Result(call_id, name, told(output), failed)
@@ -288,22 +288,22 @@ def _untyped(part: Mapping[str, Any]) -> Iterator[Part]:
     """A block of Bedrock or Gemini: its only key says what it is."""
     if isinstance(part.get("text"), str):
         yield Text(part["text"])
-    elif isinstance(used := part.get("toolUse"), Mapping):
+    elif isinstance(used := part.get("toolUse"), dict):
         yield Call(
             str(used.get("name") or "?"), arguments_of(used.get("input", UNSET)), used.get("toolUseId")
         )
-    elif isinstance(given := part.get("toolResult"), Mapping):
+    elif isinstance(given := part.get("toolResult"), dict):
         failed = given.get("status") == "error"
         yield Result(given.get("toolUseId"), None, told(given.get("content", UNSET)), failed)
-    elif isinstance(called := part.get("function_call", part.get("functionCall")), Mapping):
+    elif isinstance(called := part.get("function_call", part.get("functionCall")), dict):
         yield Call(str(called.get("name") or "?"), arguments_of(called.get("args", UNSET)), called.get("id"))
-    elif isinstance(given := part.get("function_response", part.get("functionResponse")), Mapping):
+    elif isinstance(given := part.get("function_response", part.get("functionResponse")), dict):
         yield Result(given.get("id"), given.get("name"), unwrapped(given.get("response", UNSET)))
 
 
 def unwrapped(value: Any) -> Any:
     """A result without the object that Google puts around what is not an object itself."""
-    if isinstance(value, Mapping) and value.keys() == {"result"} and not isinstance(value["result"], Mapping):
+    if isinstance(value, dict) and value.keys() == {"result"} and not isinstance(value["result"], dict):
         return value["result"]
     return value
 
@@ -328,7 +328,7 @@ def _langchain(kind: str, data: Mapping[str, Any]) -> Iterator[Message]:
         return
     parts: list[Part] = [part for part in _parts(content) if not isinstance(part, Call)]
     parts = [part for part in parts if not (isinstance(part, Text) and part.text == "")]
-    parts += [_call(called) for called in data.get("tool_calls") or () if isinstance(called, Mapping)]
+    parts += [_call(called) for called in data.get("tool_calls") or () if isinstance(called, dict)]
     yield Message(role, parts)
 
 
@@ -336,7 +336,7 @@ def _pydantic_ai(entry: Mapping[str, Any]) -> Iterator[Message]:
     role = "user" if entry["kind"] == "request" else "assistant"
     parts: list[Part] = []
     for part in entry.get("parts") or ():
-        kind = part.get("part_kind") if isinstance(part, Mapping) else None
+        kind = part.get("part_kind") if isinstance(part, dict) else None
         content = part.get("content", UNSET) if kind else UNSET
         if kind in {"user-prompt", "text"}:
             texts = (
@@ -356,11 +356,11 @@ def _pydantic_ai(entry: Mapping[str, Any]) -> Iterator[Message]:
 def usage_of(entry: Mapping[str, Any]) -> Usage | None:
     """What the message of an answer says of its cost: those of LangChain and pydantic-ai do."""
     data = entry.get("kwargs", entry.get("data"))
-    if isinstance(data, Mapping):
+    if isinstance(data, dict):
         used, model = data.get("usage_metadata"), (data.get("response_metadata") or {}).get("model_name")
     else:
         used, model = entry.get("usage"), entry.get("model_name")
-    if not isinstance(used, Mapping):
+    if not isinstance(used, dict):
         return None if not isinstance(model, str) else Usage(model)
     counts = [used.get(name) for name in ("input_tokens", "output_tokens")]
     given, answered = (count if type(count) is int and count >= 0 else 0 for count in counts)

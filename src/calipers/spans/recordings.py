@@ -23,6 +23,7 @@ import os
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, Final, NamedTuple
 
@@ -108,7 +109,10 @@ def iter_traces(
                     histories.append(item)
                 else:
                     spool.add(item)
-        for spans, logs in spool.groups():
+            groups = spool.groups()
+            found = [trace for spans, logs in islice(groups, 1) for trace in traces_of(spans, logs, note)]
+        yield from found
+        for spans, logs in groups:
             yield from traces_of(spans, logs, note)
     for history in histories:
         yield trace_of_history(history.messages, history.usages)
