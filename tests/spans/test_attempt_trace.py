@@ -105,6 +105,13 @@ def test_recorded_calls_and_those_of_spans_are_joined_by_arguments_and_then_by_o
     assert [(call.output, call.call_id) for call in joined.tool_calls] == [("one", "x"), ("two", "y")]
 
 
+def test_calls_that_both_have_an_id_are_joined_by_it_alone():
+    recorded = trace(ToolCall("f", {"a": 1}, call_id="y", output="y"), ToolCall("f", {"a": 1}, call_id="z"))
+    told = trace(ToolCall("f", {"a": 1}, call_id="x"), ToolCall("f", {"a": 1}, call_id="y"))
+    joined = with_spans(recorded, told)
+    assert sorted(call.call_id for call in joined.tool_calls) == ["x", "y", "z"]
+
+
 def test_a_call_that_only_one_side_saw_counts():
     joined = with_spans(trace(ToolCall("f"), ToolCall("g")), trace(ToolCall("f"), ToolCall("h")))
     assert sorted(call.name for call in joined.tool_calls) == ["f", "g", "h"]

@@ -1,8 +1,8 @@
 """The trace of an attempt whose spans were captured: what they tell, joined with what was recorded in it. `with_spans`.
 
 An agent that is instrumented leaves spans of its requests and tools. A tool may also be marked with `@tool`, and then one call is
-recorded twice: as a span, and by the mark. The two are one call if the tool is the same: first those with equal arguments,
-then in order. The mark is right about values, since it saw them; the span about the id.
+recorded twice: as a span, and by the mark. The two are one call if they have the same id, or if the tool is the same: first those
+with equal arguments, then in order. The mark is right about values, since it saw them; the span about the id.
 
 Requests to models that were recorded by hand stand as they are, and those of spans are left out: they are the same ones.
 """
@@ -67,7 +67,7 @@ def _pairs(recorded: Sequence[ToolCall], spanned: Sequence[ToolCall]) -> dict[in
     """The recorded call of each call of a span, by the identity of that."""
     found: dict[int, ToolCall] = {}
     waiting = list(recorded)
-    for is_same in (_equal, _alike):
+    for is_same in (_same_id, _equal, _alike):
         for call in spanned:
             if id(call) in found:
                 continue
@@ -78,12 +78,16 @@ def _pairs(recorded: Sequence[ToolCall], spanned: Sequence[ToolCall]) -> dict[in
     return found
 
 
+def _same_id(one: ToolCall, other: ToolCall) -> bool:
+    return one.call_id is not None and one.call_id == other.call_id
+
+
 def _equal(one: ToolCall, other: ToolCall) -> bool:
-    return one == other and "arguments" not in other.unknown
+    return one == other and "arguments" not in other.unknown and _alike(one, other)
 
 
 def _alike(one: ToolCall, other: ToolCall) -> bool:
-    return one.name == other.name
+    return one.name == other.name and (one.call_id is None or other.call_id is None)
 
 
 def _joined(turn: Turn, same: dict[int, ToolCall]) -> Turn:
