@@ -1,0 +1,160 @@
+"""`ObservedCalls`: what an agent did, as the callbacks of its framework tell it while it runs.
+
+Calls are in the order in which they began. A model asks for calls, and tools run them; both are one call where the id is the
+same, with the arguments that the model chose. A call that was asked for and not run has the result that the model was given, and
+without one it is unknown what became of it. Any number of threads may tell at once.
+"""
+
+import threading
+from collections.abc import Hashable, Iterable, Mapping
+from datetime import UTC, datetime
+from time import perf_counter
+from typing import Any
+
+from msgspec import UNSET
+
+from calipers.agents.event_log import UNFINISHED, turn_of
+from calipers.agents.injected_parameters import is_injected_value
+from calipers.data.trace import LLMCall, ToolCall, Trace, Turn, TurnType
+from calipers.spans.messages import Call, Result
+
+
+class ObservedCalls:
+    """The calls of one execution.
+
+    Args:
+        asked: what the user said.
+    """
+
+    def __init__(self, asked: str) -> None:
+        said = Turn(turn_type=TurnType.USER_MESSAGE, content=asked, timestamp=datetime.now(UTC))
+        self._events: list[Turn | ToolCall | LLMCall] = [said] if asked else []
+        self._began: dict[Hashable, tuple[ToolCall | LLMCall, float]] = {}
+        self._asked: dict[str, Call] = {}
+        self._run: set[str] = set()
+        self._lock = threading.Lock()
+
+    def tool_begins(
+        self, key: Hashable, name: str, arguments: Mapping[str, Any] | None, call_id: str | None = None
+    ) -> None:
+        """A tool begins to run; `arguments` are used where no model asked for a call of this id."""
+        with self._lock:
+            wanted = self._wanted(name) if call_id is None else call_id
+            asked = self._asked.get(wanted)
+            if asked is not None and asked.arguments is not UNSET:
+                arguments = asked.arguments
+            chosen = {
+                each: value for each, value in (arguments or {}).items() if not is_injected_value(value)
+            }
+            self._run.add(wanted)
+            self._begin(key, ToolCall(name, chosen, call_id=call_id, timestamp=datetime.now(UTC)))
+
+    def tool_ends(self, key: Hashable, output: Any = None, *, error: str | None = None) -> None:
+        """A tool has run."""
+        with self._lock:
+            if (call := self._end(key)) is not None and isinstance(call, ToolCall):
+                call.output, call.error, call.success = output, error, error is None
+
+    def model_begins(self, key: Hashable, model: str) -> None:
+        """A model is asked."""
+        with self._lock:
+            self._begin(key, LLMCall(model=model, timestamp=datetime.now(UTC)))
+
+    def model_ends(
+        self,
+        key: Hashable,
+        said: str = "",
+        *,
+        calls: Iterable[Call] = (),
+        model: str | None = None,
+        input_tokens: int = 0,
+        output_tokens: int = 0,
+        cost: float | None = None,
+        error: str | None = None,
+    ) -> None:
+        """A model has answered, with these calls, or has failed."""
+        with self._lock:
+            call = self._end(key)
+            if not isinstance(call, LLMCall):
+                return
+            call.model = model or call.model
+            call.output_text, call.cost = said, cost
+            call.input_tokens, call.output_tokens = input_tokens, output_tokens
+            if error is not None:
+                call.metadata = {"error": error}
+            for asked in calls:
+                self._asked[asked.call_id or f"\0{len(self._asked)}"] = asked
+
+    def results_given(self, results: Iterable[Result]) -> None:
+        """A model is given the results of calls: of those that no tool ran, such as calls of a tool that does not exist."""
+        with self._lock:
+            for result in results:
+                asked = self._asked.get(result.call_id or "")
+                if asked is None or asked.call_id in self._run:
+                    continue
+                self._run.add(asked.call_id or "")
+                output = None if result.output is UNSET else result.output
+                call = _call(asked, ("output",) if result.output is UNSET else ())
+                if result.failed:
+                    call.error, call.success = output if isinstance(output, str) else "failed", False
+                else:
+                    call.output = output
+                self._events.append(call)
+
+    def take_back_answers(self) -> None:
+        """The calls that no tool ran were no calls: by them the model gave its answer."""
+        with self._lock:
+            names = {asked.name for key, asked in self._asked.items() if key not in self._run}
+            self._asked = {key: asked for key, asked in self._asked.items() if asked.name not in names}
+            self._events = [
+                each for each in self._events if not isinstance(each, ToolCall) or each.name not in names
+            ]
+
+    @property
+    def trace(self) -> Trace:
+        """What was told so far."""
+        with self._lock:
+            for call, _ in self._began.values():
+                if isinstance(call, ToolCall):
+                    call.error, call.success = UNFINISHED, False
+                else:
+                    call.metadata = {"error": UNFINISHED}
+            left = [
+                _call(asked, ("output", "success"))
+                for key, asked in self._asked.items()
+                if key not in self._run
+            ]
+            turns = [each if isinstance(each, Turn) else turn_of(each) for each in [*self._events, *left]]
+        return Trace(turns=turns, records_calls=True)
+
+    def _wanted(self, name: str) -> str:
+        """The first call of a tool that was asked for without an id, and has not run."""
+        fitting = (
+            key
+            for key, asked in self._asked.items()
+            if asked.call_id is None and asked.name == name and key not in self._run
+        )
+        return next(fitting, "")
+
+    def _begin(self, key: Hashable, call: ToolCall | LLMCall) -> None:
+        self._events.append(call)
+        self._began[key] = call, perf_counter()
+
+    def _end(self, key: Hashable) -> ToolCall | LLMCall | None:
+        call, began = self._began.pop(key, (None, 0.0))
+        if call is not None:
+            call.latency_ms = (perf_counter() - began) * 1000
+        return call
+
+
+def _call(asked: Call, unknown: Iterable[str]) -> ToolCall:
+    """A call that a model asked for."""
+    given = asked.arguments
+    missing = ("arguments", *unknown) if given is UNSET else unknown
+    return ToolCall(
+        asked.name,
+        {} if given is UNSET else given,
+        call_id=asked.call_id,
+        timestamp=datetime.now(UTC),
+        unknown=missing,
+    )

@@ -1,0 +1,198 @@
+"""An agent of LangChain, or a graph of LangGraph, is recorded by LangChain's callbacks."""
+
+import asyncio
+from typing import Any, TypedDict
+
+import pytest
+from langchain.agents import create_agent
+from langchain.agents.structured_output import ToolStrategy
+from langchain.tools import ToolRuntime
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, ToolMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.runnables import RunnableLambda
+from langchain_core.tools import tool as langchain_tool
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import END, START, StateGraph
+from langgraph.types import Command
+from pydantic import BaseModel
+
+from calipers import Case, Dataset
+from calipers.agents import Adapter, LangChainAdapter, tool
+from calipers.errors import TaskContractError
+from calipers.evaluators import FollowsTrajectory
+from calipers.models import Price as ModelPrice
+from calipers.models import set_prices
+from calipers.testing import check_adapter
+
+
+class Price(BaseModel):
+    amount: int
+
+
+class Model(BaseChatModel):
+    """Calls the tool that the request names with its last word, and tells what came back, after how many requests."""
+
+    @property
+    def _llm_type(self):
+        return "scripted"
+
+    def bind_tools(self, tools, **options):
+        return self
+
+    def _generate(self, messages, *args, **options):
+        last = messages[-1]
+        count = sum(message.type == "human" for message in messages)
+        told: dict[str, Any] = {
+            "usage_metadata": {"input_tokens": 1_000_000, "output_tokens": 5, "total_tokens": 1_000_005},
+            "response_metadata": {"model_name": "clerk-model"},
+        }
+        if last.type == "tool":
+            answer = AIMessage(f"{last.content} ({count})", **told)
+        else:
+            if "broken" in last.content:
+                raise ConnectionError("no model")
+            name, *_, word = last.content.split()
+            given = {"amount": 3} if name == "Price" else {"word": word}
+            answer = AIMessage("", tool_calls=[{"name": name, "args": given, "id": f"call {count}"}], **told)
+        return ChatResult(generations=[ChatGeneration(message=answer)])
+
+
+@langchain_tool
+def find(word: str, runtime: ToolRuntime) -> Any:
+    """Find a word."""
+    if word == "fire":
+        raise ConnectionError("the line is dead")
+    return {"found": word}
+
+
+@langchain_tool
+async def note(word: str, runtime: ToolRuntime) -> Command:
+    """Note a word."""
+    await asyncio.sleep(0)
+    return Command(update={"messages": [ToolMessage(f"noted {word}", tool_call_id=runtime.tool_call_id)]})
+
+
+@langchain_tool
+@tool
+def shout(word: str) -> str:
+    """Shout a word."""
+    return word.upper()
+
+
+AGENT = create_agent(Model(), [find, note, shout], name="clerk")
+
+
+@pytest.fixture(autouse=True)
+def prices():
+    set_prices({"clerk-model": ModelPrice(input=2, output=0)})
+    yield
+    set_prices({})
+
+
+def evaluate(agent, *cases, **options):
+    return Dataset(cases=list(cases)).evaluate_sync(LangChainAdapter(agent, **options), progress=False)
+
+
+def test_calls_results_times_and_tokens_come_from_the_callbacks():
+    case = evaluate(AGENT, Case(inputs="find gold")).cases[0]
+    trace = case.trace
+    assert case.output == trace.output_text == '{"found": "gold"} (1)'
+    assert trace.agent_name == "clerk"
+    assert [turn.turn_type.value for turn in trace.turns] == [
+        "user_message",
+        "llm_call",
+        "tool_call",
+        "llm_call",
+        "agent_message",
+    ]
+    call = trace.tool_calls[0]
+    assert (call.name, call.arguments, call.output, call.success, call.call_id) == (
+        "find",
+        {"word": "gold"},
+        {"found": "gold"},
+        True,
+        "call 1",
+    )
+    assert call.latency_ms is not None
+    assert trace.records_calls
+    assert trace.model == "clerk-model"
+    assert (trace.total_input_tokens, trace.total_output_tokens) == (2_000_000, 10)
+    assert case.metrics["cost"] == trace.total_cost == 4
+
+
+def test_a_tool_may_answer_by_a_command_and_a_marked_one_is_one_call():
+    noted, shouted = evaluate(AGENT, Case(inputs="note gold"), Case(inputs="shout gold")).cases
+    assert [(call.name, call.output) for call in noted.trace.tool_calls] == [("note", "noted gold")]
+    assert [(call.name, call.output) for call in shouted.trace.tool_calls] == [("shout", "GOLD")]
+
+
+def test_a_tool_that_does_not_exist_is_a_failed_call():
+    trace = evaluate(AGENT, Case(inputs="guess gold")).cases[0].trace
+    call = trace.tool_calls[0]
+    assert (call.name, call.arguments, call.success) == ("guess", {"word": "gold"}, False)
+    assert "not a valid tool" in call.error
+
+
+def test_an_agent_that_raises_keeps_the_trace_up_to_there():
+    tool_failed, model_failed = evaluate(AGENT, Case(inputs="find fire"), Case(inputs="broken")).failures
+    call = tool_failed.trace.tool_calls[0]
+    assert (call.name, call.arguments, call.error) == (
+        "find",
+        {"word": "fire"},
+        "ConnectionError: the line is dead",
+    )
+    assert model_failed.trace.llm_calls[0].metadata == {"error": "ConnectionError: no model"}
+
+
+def test_a_structured_response_is_the_output_and_no_call():
+    agent = create_agent(Model(), [find], response_format=ToolStrategy(Price))
+    case = evaluate(agent, Case(inputs="Price please")).cases[0]
+    assert case.output == Price(amount=3)
+    assert case.trace.tool_calls == ()
+    assert case.trace.output_text == '{"amount":3}'
+
+
+@pytest.mark.parametrize("checkpointer", [None, InMemorySaver()])
+def test_a_conversation_keeps_its_history_and_others_are_not_mixed_in(checkpointer):
+    agent = create_agent(Model(), [find], checkpointer=checkpointer)
+    talks = [
+        Case(turns=[f"find {number}", "find more"], evaluators=[FollowsTrajectory(["find", "find"])])
+        for number in range(3)
+    ]
+    report = evaluate(agent, *talks)
+    assert not report.failures
+    for number, case in enumerate(report.cases):
+        first, second = case.output.walk()
+        assert first.response == f'{{"found": "{number}"}} (1)'
+        assert second.response == '{"found": "more"} (2)'
+        assert case.passed
+
+
+def test_any_graph_and_any_runnable_is_an_agent():
+    class State(TypedDict):
+        word: str
+        answer: str
+
+    graph = StateGraph(State)
+    graph.add_node("look", lambda state: {"answer": shout.invoke({"word": state["word"]})})
+    graph.add_edge(START, "look")
+    graph.add_edge("look", END)
+    case = evaluate(graph.compile(), Case(inputs={"word": "a"}), output=lambda state: state["answer"]).cases[
+        0
+    ]
+    assert case.output == "A"
+    assert [(call.name, call.arguments, call.output) for call in case.trace.tool_calls] == [
+        ("shout", {"word": "a"}, "A")
+    ]
+    assert evaluate(RunnableLambda(len), Case(inputs="four")).cases[0].output == 4
+    asked = evaluate(Model(), Case(inputs="find gold")).cases[0]
+    assert asked.trace.tool_calls[0].unknown == ("output", "success")  # no one ran it
+
+
+def test_it_is_an_adapter_and_other_objects_are_refused():
+    adapter = LangChainAdapter(AGENT)
+    assert isinstance(adapter, Adapter)
+    check_adapter(adapter, requests=["find a", "shout b"])
+    with pytest.raises(TaskContractError, match="expected a Runnable of LangChain"):
+        LangChainAdapter(len)
