@@ -106,7 +106,7 @@ def _found(text: str, kinds: Sequence[PersonalDataKind]) -> list[_Found]:
         found += [
             _Found("iban", match.start(), match[0]) for match in _IBAN.finditer(text) if _is_iban(match[0])
         ]
-    wanted = {_DATAFOG[kind]: kind for kind in kinds if kind != "iban"}
+    wanted: dict[str, PersonalDataKind] = {_DATAFOG[kind]: kind for kind in kinds if kind != "iban"}
     if wanted:
         _, marked = _annotator().annotate_with_spans(text)
         for span in marked.spans:

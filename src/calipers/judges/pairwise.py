@@ -152,8 +152,8 @@ class Pairwise(ModelJudge):
             NotApplicableError: one of them lacks what is to be shown.
             ModelError: there is no verdict.
         """
-        shared = _shown(candidate, [part for part in self.parts() if part not in _SIDED])
-        own = [part for part in self.parts() if part in _SIDED]
+        own: list[Part] = [part for part in self.parts() if part in _SIDED]
+        shared = _shown(candidate, [part for part in self.parts() if part not in own])
         one, two = _shown(candidate, own), _shown(other, own)
         instruction = prompt_named("pairwise").filled({"rubric": self.rubric.strip()})
         asked = [
@@ -211,9 +211,10 @@ class Pairwise(ModelJudge):
             raise InvalidOptionError(
                 'Pairwise has nothing to compare with: give it baseline="report.json", or the id or name of a kept run'
             )
-        known: Baseline | None = self.__dict__.get("_baseline")
+        own = vars(self)
+        known: Baseline | None = own.get("_baseline")
         if known is None or known.given is not self.baseline:
-            known = self.__dict__["_baseline"] = Baseline(self.baseline)
+            known = own["_baseline"] = Baseline(self.baseline)
         return known
 
 

@@ -211,9 +211,11 @@ class _Reading:
         model = self.judge.asked_model()
         settings = read_settings(self.judge.model_settings).asked
         tools = [*(_declared(*each) for each in _TOOLS), _verdict_tool()]
+        said: str | None = None
         while self.steps < self.judge.max_steps:
             asked = Ask(messages=list(self.messages), tools=tools, repeat=self.repeat, **settings)
             completion = await model.ask(asked)
+            said = completion.text
             check_finish(completion, ("tool_call", "stop"))
             self.steps += 1
             found = self._answer(completion)
@@ -224,7 +226,7 @@ class _Reading:
         raise UnreadableAnswerError(
             f"the judge gave no verdict within {self.judge.max_steps:,} steps, in which it read {plural(len(self.read), 'turn')} of "
             f"{len(self.turns):,}: raise max_steps, or give it another model",
-            text=completion.text,
+            text=said,
         )
 
     def _answer(self, completion: Completion) -> Mapping[str, Any] | None:

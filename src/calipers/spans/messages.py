@@ -208,7 +208,7 @@ def _spoken(entry: Mapping[str, Any]) -> Message:
         call_id = entry.get("tool_call_id") or entry.get("id") or entry.get("call_id")
         output = told(content) if content is not None else UNSET
         return Message("tool", [Result(call_id, entry.get("name"), output, entry.get("is_error") is True)])
-    parts = list(_parts(content))
+    parts: list[Part] = list(_parts(content))
     parts += [_call(called) for called in entry.get("tool_calls") or () if isinstance(called, dict)]
     if not parts and "content" not in entry and role == "user":
         parts = [Text(None)]
