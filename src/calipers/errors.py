@@ -313,11 +313,18 @@ class ModelConnectionError(ModelError, ConnectionError):
     """The server of a model cannot be reached, or hung up before it had answered."""
 
 
+_SAID = 500
+"""How many characters of a model's answer a message shows."""
+
+
 class UnreadableAnswerError(ModelError):
     """A model answered with something else than what was asked for, or not completely."""
 
     def __init__(self, message: str, *, text: str | None = None, **details: "Any") -> None:
-        super().__init__(message, **details)
+        said = "" if text is None else f". It said: {text if len(text) <= _SAID else text[:_SAID] + '…'!r}"
+        super().__init__(message + said, **details)
+        self.problem = message
+        """What is wrong with it, without what it said."""
         self.text = text
         """What it said; `None` if it said nothing."""
 

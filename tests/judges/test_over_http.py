@@ -2,16 +2,20 @@
 
 import asyncio
 
+import msgspec
 import pytest
 
 from calipers import Case, Dataset, Trace
 from calipers.agents import TestCase
 from calipers.agents.evaluators.composite import context_of
+from calipers.comparison import compare_reports
 from calipers.errors import ModelFilteredError, ModelKeyError, UnreadableAnswerError
+from calipers.gate import Growth, Policy, judge_run
 from calipers.judges import Correct, LLMJudge
 from calipers.judges.fence import seal_in
 from calipers.models import RemoteModel, using_cache
-from calipers.stores import open_store
+from calipers.stats.number_text import dollars
+from calipers.stores import MemoryStore, open_store, score_again
 from calipers.stores.stored_answers import StoredAnswers
 from calipers.testing import AnthropicServer, GeminiServer, OpenAIServer, Reply, judge_replies, make_context
 
@@ -61,6 +65,19 @@ def test_what_a_server_answers_instead_of_a_verdict_is_a_failure(reply, error):
             asyncio.run(judge.evaluate(make_context("x")))
 
 
+def test_the_report_shows_what_a_model_said_instead_of_a_verdict_and_repair_repeats_it_once():
+    with OpenAIServer(Reply(text="I would say it passes.")) as server:
+        judge = LLMJudge("is x", model=RemoteModel("openai:judge-1", base_url=server.url))
+        dataset = Dataset(
+            name="d", cases=[Case(name=f"{n}", inputs=f"x{n}") for n in range(3)], evaluators=[judge]
+        )
+        report = dataset.evaluate_sync(str, progress=False)
+    (failure,) = report.cases[0].evaluator_failures
+    assert failure.error_message.endswith("It said: 'I would say it passes.'")
+    assert "I would say it passes" in report.render(width=200)
+    assert "It said" not in server.requests[-1].json["messages"][-1]["content"]
+
+
 def test_a_wrong_key_ends_the_run_before_the_task_is_called():
     called = []
     with OpenAIServer(judge_replies(YES), key="another", models=["judge-1"]) as server:
@@ -104,3 +121,32 @@ def test_the_same_question_is_asked_once_in_a_store_with_the_same_fence_and_a_re
         assert len(server.requests) == 6
     seals = [seal_in(each.json["messages"]) for each in server.requests]
     assert len(set(seals)) == 5, "another store, and no store, have other secrets"
+
+
+def test_judging_costs_the_same_whether_its_answers_are_kept_or_fresh():
+    with OpenAIServer(judge_replies(YES), models=["gpt-4o"]) as server, MemoryStore() as store:
+        judge = LLMJudge("is x", model=RemoteModel("openai:gpt-4o", base_url=server.url))
+        dataset = Dataset(
+            name="d", cases=[Case(name=f"{n}", inputs=f"x{n}") for n in range(6)], evaluators=[judge]
+        )
+        with using_cache(StoredAnswers(store)):
+            fresh, kept, reused = (
+                dataset.evaluate_sync(str, progress=False, store=store, reuse=reuse)
+                for reuse in (False, False, True)
+            )
+            dataset.add_evaluator(LLMJudge("is x", model=judge.model, evaluation_name="same question"))
+            scored = score_again(store, kept.reuse.run, evaluators=dataset.evaluators[1:])
+    assert len(server.requests) == 6
+    costs = fresh.costs().judges
+    assert costs.total > 0
+    assert costs.paid_before == 0
+    assert "paid before" not in fresh.render()
+    assert kept.costs().judges == msgspec.structs.replace(costs, paid_before=pytest.approx(costs.total))
+    before = f"{dollars(costs.total)} of it paid before"
+    assert before in kept.render()
+    assert before in reused.render()
+    assert f"{dollars(2 * costs.total)} of it paid before" in scored.render()
+    (cost,) = (change for change in compare_reports(fresh, kept).measures if change.name == "judge_cost")
+    assert cost.outcome == "identical"
+    policy = Policy(metrics={"judge_cost": Growth(at_most=1)})
+    assert judge_run(kept, policy).outcome == "PASS"

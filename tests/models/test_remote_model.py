@@ -654,7 +654,7 @@ def test_the_same_question_is_asked_once_and_each_repeat_for_itself():
                 *("answer 0", "answer 1"),
                 *("answer 0", "answer 1"),
             )
-            assert (first.cached, again.cached, again.cost, again.tries) == (False, True, 0.0, 0)
+            assert (first.cached, again.cached, again.cost, again.tries) == (False, True, first.cost, 0)
             others = [question("Other?"), question(temperature=1), question(schema={"type": "string"})]
             others.append(question(tools=[TOOL]))
             assert not any(each.cached for each in asyncio.run(asked(model, *others)))

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from calipers.data.record import ReportCase
-from calipers.data.spending import UNPRICED
+from calipers.data.spending import BESIDE_COSTS
 from calipers.stats.estimate import Estimate
 from calipers.stats.number_text import first_few, plural
 
@@ -86,7 +86,7 @@ def unrecorded(pairs: Sequence[Pair], baseline: Columns, candidate: Columns) -> 
         "candidate": [two for _, two in pairs] or candidate.cases,
     }
     for name in baseline.metrics:
-        if name in UNPRICED.values():
+        if name in BESIDE_COSTS:
             continue
         if name not in candidate.metrics:
             lacking = unpriced(cases["candidate"], name)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from calipers.data.record import ReportCaseFailure
-from calipers.data.spending import UNPRICED
+from calipers.data.spending import BESIDE_COSTS
 from calipers.errors import InvalidOptionError
 from calipers.stats.number_text import plural
 
@@ -271,7 +271,7 @@ class Questions(msgspec.Struct, frozen=True, kw_only=True):
         names = [
             name
             for name in runs.baseline.metrics
-            if name in runs.candidate.metrics and name not in UNPRICED.values()
+            if name in runs.candidate.metrics and name not in BESIDE_COSTS
         ]
         found = [
             self._change(

@@ -27,13 +27,17 @@ COST: Final = "cost"
 """US dollars, of the calls whose price is known."""
 UNPRICED_CALLS: Final = "unpriced_calls"
 """Calls whose price is not known: with these, the cost is a lower bound."""
-SPENDING: Final = (MODEL_CALLS, INPUT_TOKENS, OUTPUT_TOKENS, COST, UNPRICED_CALLS)
+PAID_BEFORE: Final = "paid_before"
+"""The part of the cost that answers from a cache had cost: paid when they were given, and not now."""
+SPENDING: Final = (MODEL_CALLS, INPUT_TOKENS, OUTPUT_TOKENS, COST, UNPRICED_CALLS, PAID_BEFORE)
 JUDGE_COST: Final = "judge_cost"
 JUDGE_UNPRICED_CALLS: Final = "judge_unpriced_calls"
 _MOST: Final = 1e100
 """Beyond this it is no amount of anything that is spent, and sums overflow."""
 UNPRICED: Final = {COST: UNPRICED_CALLS, JUDGE_COST: JUDGE_UNPRICED_CALLS}
 """For each cost the metric that counts the calls it lacks."""
+BESIDE_COSTS: Final = frozenset({*UNPRICED.values(), PAID_BEFORE})
+"""Metrics that say something about a cost, and are no measure of their own."""
 
 
 _load_prices: Callable[[], Sequence[str]] | None = None
@@ -88,6 +92,11 @@ def spent_by_judges(record: Judged) -> dict[str, dict[str, float]]:
             if metadata and (spent := spent_of(metadata.get("metrics"))):
                 found[name] = spent
     return found
+
+
+def paid_now(spent: Mapping[str, float]) -> float:
+    """The part of a cost that was not paid before."""
+    return max(0.0, spent.get(COST, 0.0) - spent.get(PAID_BEFORE, 0.0))
 
 
 def judge_metrics(record: Judged) -> dict[str, float]:

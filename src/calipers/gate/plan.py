@@ -30,7 +30,7 @@ from calipers.comparison.change import clusters_of
 from calipers.comparison.columns import PASS_RATE, ColumnKey, Columns, passes
 from calipers.data.argument_checks import check_number, check_share, check_whole_number
 from calipers.data.record import ReportCase, ReportCaseFailure
-from calipers.data.spending import JUDGE_COST, UNPRICED
+from calipers.data.spending import BESIDE_COSTS, JUDGE_COST
 from calipers.errors import InvalidOptionError
 from calipers.gate.looks import confidence_at
 from calipers.report.report import Report
@@ -517,7 +517,7 @@ def _costs(pilot: Report) -> dict[str, float]:
     for record in records:
         metrics = record.all_metrics if isinstance(record, ReportCase) else record.metrics
         for name, value in metrics.items():
-            if name not in UNPRICED.values() and any(word in name.lower() for word in _COSTS):
+            if name not in BESIDE_COSTS and any(word in name.lower() for word in _COSTS):
                 found.setdefault(name, []).append(float(value))
     if JUDGE_COST in found:  # where no model was asked, judging cost nothing
         found[JUDGE_COST] += [0.0] * (len(records) - len(found[JUDGE_COST]))

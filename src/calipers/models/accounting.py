@@ -6,12 +6,14 @@ what its judges cost are never mixed. Outside a run and outside a recording, not
 
 | metric | meaning |
 |---|---|
-| `model_calls` | calls that a provider answered |
+| `model_calls` | calls that a provider answered, now or before |
 | `input_tokens`, `output_tokens` | as the provider counted them; absent where it counted none |
 | `cost` | US dollars; absent where no call has a known price |
 | `unpriced_calls` | calls without a known price, which `cost` lacks |
+| `paid_before` | the part of `cost` that was paid before; absent where there is none |
 
-Answers from a cache cost nothing and are not counted.
+An answer from a cache counts like a fresh one: what judging costs must not depend on what happens to be kept, or else a second run would look
+cheaper than the first. Its cost counts as paid before.
 """
 
 import contextlib
@@ -26,6 +28,7 @@ from calipers.data.spending import (
     INPUT_TOKENS,
     MODEL_CALLS,
     OUTPUT_TOKENS,
+    PAID_BEFORE,
     UNPRICED_CALLS,
     note_priced_call,
     take_prices_from,
@@ -46,7 +49,7 @@ def account(
     input_text: str = "",
     error: str | None = None,
 ) -> None:
-    """Count one answer that came over the wire, for the task or the evaluator that asked for it.
+    """Count one answer, which came over the wire or was kept, for the task or the evaluator that asked for it.
 
     Args:
         completion: what came back; its `cost` is filled in where it is not set.
@@ -75,6 +78,8 @@ def count(completion: Completion, model_name: str, *, address: str | None = None
         amounts[UNPRICED_CALLS] = 1
     else:
         amounts[COST] = completion.cost
+        if completion.cached:
+            amounts[PAID_BEFORE] = completion.cost
     count_usage(amounts)
 
 

@@ -119,7 +119,7 @@ async def ask_for_data(model: Model, ask: Ask) -> Answer:
     except UnreadableAnswerError as error:
         if first.finish != "stop":
             raise
-        again = repair_messages(first.text, str(error), ask.schema)
+        again = repair_messages(first.text, error.problem, ask.schema)
     second = await model.ask(replace(ask, messages=[*ask.messages, *again]))
     return Answer(read_data(second, ask.schema), second)
 

@@ -154,7 +154,7 @@ class Completion:
     duration: float | None = None
     """Seconds, with all requests and the pauses between them; `None` if not measured."""
     cost: float | None = None
-    """US dollars; `None` if there is no known price."""
+    """US dollars, also of an answer that was paid for before (`cached`); `None` if there is no known price."""
     cached: bool = False
     """Whether it was kept from an earlier run, so that no one was asked."""
 

@@ -140,7 +140,9 @@ class RemoteModel:
             asked = as_json(wire.body(ask, model), what=f"the question to {self.name}")
             key = cache_key(self.name, shown_address(self._base(wire)), asked, repeat=ask.repeat)
             if (kept := cache.get(key)) is not None:
-                return _read_kept(kept, wire)
+                found = _read_kept(kept, wire)
+                account(found, self.name, input_text=_last_text(ask))
+                return found
         answers = await _Exchange(self, self._route(), ask).answers()
         found = _joined(answers)
         account(found, self.name, input_text=_last_text(ask))
@@ -468,7 +470,7 @@ def _read_kept(kept: bytes, wire: WireFormat) -> Completion:
     data = msgspec.json.decode(kept)
     found = _joined([wire.read(raw) for raw in data["answers"]])
     found.request_id, found.not_sent = data["request_id"], tuple(data["not_sent"])
-    found.cached, found.tries, found.cost = True, 0, 0.0
+    found.cached, found.tries = True, 0
     return found
 
 

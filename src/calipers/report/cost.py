@@ -16,6 +16,7 @@ from calipers.data.spending import (
     INPUT_TOKENS,
     MODEL_CALLS,
     OUTPUT_TOKENS,
+    PAID_BEFORE,
     UNPRICED_CALLS,
     spent_by_judges,
     spent_of,
@@ -39,6 +40,8 @@ class Cost(msgspec.Struct, kw_only=True):
     """Those of them without a known price, which the total lacks."""
     input_tokens: int = 0
     output_tokens: int = 0
+    paid_before: float = 0.0
+    """The part of the total that answers from a cache had cost. What reused attempts and judgements cost is in `Report.reuse`."""
 
 
 class Costs(msgspec.Struct, kw_only=True):
@@ -70,7 +73,7 @@ class Account:
         """Count an attempt of which something is known."""
         self.known = self.known or COST in spent
         self.costs.add(unit, float(spent.get(COST, 0.0)))
-        for name in _COUNTED:
+        for name in (*_COUNTED, PAID_BEFORE):
             if name in spent:
                 self.amounts[name] = self.amounts.get(name, 0) + spent[name]
 
@@ -102,6 +105,7 @@ class Account:
             unpriced_calls=amount[UNPRICED_CALLS],
             input_tokens=amount[INPUT_TOKENS],
             output_tokens=amount[OUTPUT_TOKENS],
+            paid_before=self.amounts.get(PAID_BEFORE, 0.0),
         )
 
 

@@ -26,7 +26,7 @@ from calipers.data.record import ReportCase, ReportCaseFailure, told_calls
 from calipers.data.redaction import masked
 from calipers.data.result_names import Names
 from calipers.data.reuse import Recalled, Reuse
-from calipers.data.spending import COST, spent_by_judges
+from calipers.data.spending import paid_now, spent_by_judges, spent_of
 from calipers.errors import InvalidOptionError
 from calipers.identity.callables import task_identity, with_hooks
 from calipers.identity.fingerprint import AnyIdentity, Identity, Unknown
@@ -390,12 +390,12 @@ class RunJournal:
     ) -> None:
         counts = self.reuse
         counts.attempts_reused += 1
-        counts.agent_cost_reused += record.metrics.get(COST, 0.0)
+        counts.agent_cost_reused += paid_now(spent_of(record.metrics))
         asked = attempt.asked
         if isinstance(record, ReportCase):
             spent = spent_by_judges(record)
             taken = [amounts for name, amounts in spent.items() if name not in (asked or {})]
-            counts.judge_cost_reused += sum(amounts.get(COST, 0.0) for amounts in taken)
+            counts.judge_cost_reused += sum(map(paid_now, taken))
         if asked is not None:
             counts.cells_computed += len(asked)
             counts.cells_reused += len(work.plan.evaluators) - len(asked)

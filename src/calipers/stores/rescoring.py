@@ -28,7 +28,7 @@ from calipers.data.record import ReportCase
 from calipers.data.result import EvaluationResult, describe_error
 from calipers.data.retry import Retry, as_retry
 from calipers.data.reuse import Recalled, Reuse
-from calipers.data.spending import COST, spent_by_judges
+from calipers.data.spending import paid_now, spent_by_judges
 from calipers.errors import CalipersError, InvalidOptionError, StoreError
 from calipers.identity.callables import evaluator_identity
 from calipers.identity.case_content import case_key
@@ -212,7 +212,7 @@ class _Rescoring:
         self.info = info
         self.counts = Reuse(run=info.id)
         self.spent = 0.0
-        """What new judgements cost, as far as is known."""
+        """What was paid for new judgements, as far as is known."""
         self.plan, self.places = _placed(store, info, evaluators, replace=replace)
         self.counts.notes += _beside_others(evaluators, self.plan, replace=replace)
         self.evaluators = store.run(info.id).evaluators
@@ -344,7 +344,10 @@ class _Rescoring:
         """Note what was paid for before: the attempts, and all judgements but the new ones."""
         if report.keeps_all or (report.totals is not None and report.totals.costs is not None):
             costs = report.costs()
-            agent, judges = (0.0 if one is None else one.total or 0.0 for one in (costs.agent, costs.judges))
+            agent, judges = (
+                0.0 if one is None else max(0.0, (one.total or 0.0) - one.paid_before)
+                for one in (costs.agent, costs.judges)
+            )
             self.counts.agent_cost_reused = agent
             self.counts.judge_cost_reused = max(0.0, judges - self.spent)
 
@@ -356,7 +359,7 @@ class _Rescoring:
         self.asked.update(asked)
         self.counts.cells_computed += len(asked)
         spent = spent_by_judges(record)
-        self.spent += sum(amounts.get(COST, 0.0) for name, amounts in spent.items() if name in asked)
+        self.spent += sum(paid_now(amounts) for name, amounts in spent.items() if name in asked)
         self.counts.cells_reused += len(self.plan.evaluators) - len(asked)
         self.counts.judged_as_plain += found.as_plain
         self.judged_redacted += found.redacted

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeAlias, 
 
 from calipers.data.evaluator import Expectation
 from calipers.data.jsonable import safe_repr
-from calipers.data.spending import UNPRICED
+from calipers.data.spending import BESIDE_COSTS, UNPRICED
 from calipers.errors import OtherLoopError
 from calipers.report.analysis import JudgeCorrection
 from calipers.report.cost import Cost
@@ -656,7 +656,7 @@ def _quantile(name: str, value: float, ends: tuple[float | None, float | None]) 
     return shown if low is None or high is None else f"{shown} [{seconds(low)}, {seconds(high)}]"
 
 
-_MONEY = frozenset({*UNPRICED, *UNPRICED.values()})
+_MONEY = frozenset({*UNPRICED, *BESIDE_COSTS})
 """Metrics that stand with the costs."""
 
 
@@ -688,7 +688,7 @@ def _cost(cost: Cost, before: float) -> Iterator[Line]:
         ends = cost.per_case.interval
         shown = "" if ends is None else f" [{dollars(max(ends.low, 0.0))}, {dollars(ends.high)}]"
         yield (Part(f"{dollars(cost.per_case.value)} a case{shown}"),)
-    if before:
+    if before := before + cost.paid_before:
         yield (Part(f"{dollars(before)} of it paid before"),)
 
 
