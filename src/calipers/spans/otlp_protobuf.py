@@ -1,7 +1,8 @@
 """OTLP as protobuf: a reader of the wire format for the few messages of an export request.
 
-Why not `opentelemetry-proto`: the messages that matter are seven, their numbers are fixed by the specification, and
-reading an attribute through a generated class costs as much as reading its bytes here. So protobuf files need no extra package.
+Why not `opentelemetry-proto`, which reads a span in little more than half the time: with this reader protobuf files need no extra
+package, a file that is cut off keeps all that stands before the cut, and one of any size is read piece by piece. The messages that matter
+are seven, and their numbers are fixed by the specification.
 
 A message is a sequence of fields, each a key (number and wire type) and a value. Fields that are not known are passed over.
 Of a message that is cut off, all spans before the cut are kept: `CutError` comes after them.
