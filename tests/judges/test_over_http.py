@@ -1,6 +1,7 @@
 """Judges that ask real servers on loopback: the wire, the cache of the store, the cost, a key that is wrong."""
 
 import asyncio
+from dataclasses import replace
 
 import msgspec
 import pytest
@@ -150,3 +151,20 @@ def test_judging_costs_the_same_whether_its_answers_are_kept_or_fresh():
     assert cost.outcome == "identical"
     policy = Policy(metrics={"judge_cost": Growth(at_most=1)})
     assert judge_run(kept, policy).outcome == "PASS"
+
+
+def test_a_result_says_that_another_model_answered_also_from_the_cache(tmp_path):
+    says = judge_replies(YES)
+
+    def by_another(received):
+        return replace(says(received), model="surprise-1")
+
+    with OpenAIServer(by_another, models=["judge-1"]) as server:
+        model = RemoteModel("openai:judge-1", base_url=server.url)
+        judge = LLMJudge("is x", model=model)
+        dataset = Dataset(name="d", cases=[Case(name="a", inputs="x")], evaluators=[judge])
+        with open_store(str(tmp_path / "s.db")) as store, using_cache(StoredAnswers(store)):
+            for _ in range(2):
+                (case,) = dataset.evaluate_sync(str, progress=False).cases
+                told = case.assertions["LLMJudge"].metadata["attributes"]["other_model"]
+                assert told == "'judge-1' was asked, and 'surprise-1' answered"

@@ -75,6 +75,22 @@ def test_without_a_token_that_is_the_level_there_is_nothing_to_weigh(logprobs):
     assert weighted_levels(Completion(text="", logprobs=logprobs), [range(1, 6)]) is None
 
 
+def test_a_number_that_is_written_digit_by_digit_is_not_taken_for_its_first_digit():
+    """Wrong would be 1 for a 10, and 1 for the beginning of a 10 that the model was about to write."""
+    split = (Token('{"level": ', -0.1), Token("1", -0.1, (("1", -0.1),)), Token("0", 0.0), Token("}", 0.0))
+    assert weighted_levels(Completion(logprobs=split), [range(11)]) is None
+    almost = (Token('{"level": ', -0.1), Token("9", -0.4, (("9", -0.4), ("1", -1.1))), Token("}", 0.0))
+    assert weighted_levels(Completion(logprobs=almost), [range(11)]) is None
+    whole = (Token('{"level": ', -0.1), Token("9", -0.4, (("9", -0.4), ("10", -1.1), ("1", -99.0))))
+    (level,) = weighted_levels(Completion(logprobs=whole), [range(11)]) or [0]
+    assert 9 < level < 10
+
+
+def test_the_level_that_was_written_counts_also_where_it_is_not_among_the_likeliest():
+    text = (Token('{"level": ', -0.1), Token("4", -5.0, (("```", -0.1), ("5", -5.0))), Token("}", 0.0))
+    assert weighted_levels(Completion(logprobs=text), [range(1, 6)]) == [pytest.approx(4.5)]
+
+
 def test_g_eval_says_whether_it_could_weigh_the_levels():
     def with_probabilities(ask):
         text = json.dumps({"reason": "a", "level": 4, "seal": seal_in(ask.messages)})

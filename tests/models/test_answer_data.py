@@ -52,6 +52,7 @@ def test_an_answer_that_is_one_object_is_data_also_with_a_fence_or_small_mistake
         '{"passed": true} {"passed": false}',
         "{'passed': false, 'passed': true}",
         "{'passed': true} {'passed': false}",
+        "{'passed': false, '\\u0070assed': true}",
         '{"passed": false, "reason": "it says "yes", "passed": true}',
         '{"passed": NaN}',
         "[" * 100_000,

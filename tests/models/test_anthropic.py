@@ -156,3 +156,10 @@ def test_requests_go_to_messages_with_the_key_and_the_version_in_headers():
     assert messages_address(ANTHROPIC.home) == "https://api.anthropic.com/v1/messages"
     assert messages_address("http://127.0.0.1:8000/v1/messages") == "http://127.0.0.1:8000/v1/messages"
     assert ANTHROPIC.headers("k", VERSION) == {"x-api-key": "k", "anthropic-version": "2023-06-01"}
+
+
+def test_an_error_beside_an_answer_is_an_error():
+    raw = {"type": "message", "stop_reason": "end_turn", "content": [{"type": "text", "text": "yes"}]}
+    assert "error" in {
+        problem.kind for problem in read_answer({**raw, "error": {"type": "api_error"}}).problems
+    }

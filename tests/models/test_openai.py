@@ -383,3 +383,21 @@ def test_a_body_holds_text_sound_tools_and_options_that_win():
         "tools": [{"type": "function", "function": {"name": "book"}}],
         "seed": 1,
     }
+
+
+def test_an_error_beside_an_answer_is_an_error():
+    choice = {"finish_reason": "stop", "message": {"content": "yes"}}
+    failed = {"code": 502, "message": "upstream"}
+    for raw in ({"choices": [choice], "error": failed}, {"choices": [{**choice, "error": failed}]}):
+        assert [problem.kind for problem in read_answer(raw).problems] == ["error"]
+    assert read_answer({"choices": [choice], "error": None}).problems == []
+
+
+def test_a_response_that_says_it_is_whole_is_not_where_a_part_of_it_is_not():
+    item = {"type": "message", "status": "completed", "content": [{"type": "output_text", "text": "yes"}]}
+    whole = {"status": "completed", "output": [item], "incomplete_details": None}
+    assert read_answer(whole).finish == "stop"
+    for status in ("incomplete", "in_progress"):
+        assert read_answer({**whole, "output": [{**item, "status": status}]}).finish == "unfinished"
+    for reason, finish in (("max_output_tokens", "length"), ("content_filter", "filtered"), ("x", "unknown")):
+        assert read_answer({**whole, "incomplete_details": {"reason": reason}}).finish == finish

@@ -26,6 +26,7 @@ from typing import Any, ClassVar, Final
 import msgspec
 
 from calipers.data.argument_checks import check_flag, check_number
+from calipers.data.attempt import set_eval_attribute
 from calipers.data.context import EvaluatorContext
 from calipers.data.evaluator import Evaluator, Expectation
 from calipers.data.evaluator_output import EvaluatorOutput
@@ -46,6 +47,8 @@ MODEL_VARIABLE: Final = "CALIPERS_MODEL"
 """The environment variable that names the default model."""
 _FENCE: Final = "fence"
 """The prompt with the rules about evidence."""
+_OTHER_MODEL: Final = "other_model"
+"""The attribute of a result that says who answered, where that is not who was asked: some servers answer for any name."""
 _ASKED: Final[tuple[str, ...]] = ("temperature", "max_tokens", "seed")
 """Settings that every provider has."""
 _SHOWN: Final[dict[str, Part]] = {
@@ -242,6 +245,9 @@ class ModelJudge(Evaluator):
             async with asyncio.timeout(settings.timeout):
                 answer = await ask_for_data(model, asked)
         fence.check(answer.data, answer.completion.text)
+        for problem in answer.completion.problems:
+            if problem.kind == "other_model":
+                set_eval_attribute(_OTHER_MODEL, problem.message)
         data = {name: value for name, value in answer.data.items() if name != SEAL}
         return dataclasses.replace(answer, data=data)
 

@@ -4,7 +4,9 @@ A model that writes 4 may have been about to write 5. Where the provider reports
 among them, each weighted by its probability; the weights are scaled to add up to 1, since other tokens have a share, too.
 
 The answer is JSON with a field `level` for each criterion, in the order of the schema. A level counts if the tokens spell out the answer and
-one token alone holds the level. Where they do not, there is nothing to weigh (`None`), and the level stands as it was written.
+one token alone holds the level. Some models write a number digit by digit: there `1` may be the beginning of `10`, and what it stands for
+is known only where a level that begins so is seen as one token beside it. Where levels cannot be told, there is nothing to weigh (`None`), and
+the level stands as it was written.
 """
 
 import math
@@ -31,11 +33,14 @@ def weighted_levels(completion: Completion, allowed: Sequence[Collection[int]]) 
     if not tokens:
         return None
     text = "".join(token.text for token in tokens)
-    places = [found.start(1) for found in _LEVEL.finditer(text)]
+    places = [(found.start(1), found[1]) for found in _LEVEL.finditer(text)]
     if len(places) != len(allowed):
         return None
     by_start = _by_start(tokens)
-    found = [_expected(by_start.get(place), levels) for place, levels in zip(places, allowed, strict=True)]
+    found = [
+        _expected(by_start.get(place), written, levels)
+        for (place, written), levels in zip(places, allowed, strict=True)
+    ]
     return None if any(each is None for each in found) else [each for each in found if each is not None]
 
 
@@ -48,14 +53,19 @@ def _by_start(tokens: tuple[Token, ...]) -> dict[int, Token]:
     return found
 
 
-def _expected(token: Token | None, levels: Collection[int]) -> float | None:
-    if token is None or _level(token.text, levels) is None:
+def _expected(token: Token | None, written: str, levels: Collection[int]) -> float | None:
+    if token is None or token.text.strip() != written or _level(written, levels) is None:
         return None
-    likely: list[tuple[Any, float | None]] = [*token.top] or [(token.text, token.logprob)]
+    likely: list[tuple[Any, float | None]] = [*token.top]
+    if token.text not in [text for text, _ in likely]:  # under a schema it need not be among the likeliest
+        likely.append((token.text, token.logprob))
     weights: dict[int, float] = {}
     for text, logprob in likely:
         if logprob is not None and (level := _level(text, levels)) is not None:
             weights[level] = weights.get(level, 0.0) + math.exp(logprob)
+    longer = {level for level in levels for short in weights if _begins(short, level)}
+    if longer and longer.isdisjoint(weights):
+        return None
     total = sum(weights.values())
     return sum(level * weight for level, weight in weights.items()) / total if total else None
 
@@ -64,3 +74,8 @@ def _level(text: str, levels: Collection[int]) -> int | None:
     """The level that a token holds, and nothing else."""
     bare = text.strip()
     return int(bare) if re.fullmatch(r"-?\d+", bare) and int(bare) in levels else None
+
+
+def _begins(short: int, level: int) -> bool:
+    """Whether the digits of a level are only the first ones of another."""
+    return short != level and str(level).startswith(str(short))

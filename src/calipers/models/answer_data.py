@@ -106,7 +106,7 @@ def _parse(text: str, *, repair: bool) -> Any:
     except RecursionError:
         raise ValueError("the answer is nested too deeply") from None
     except json.JSONDecodeError as error:
-        if not repair or not _is_closed(inner):
+        if not repair or not _is_closed(inner) or "\\u" in inner:  # an escape may spell a key
             raise ValueError(f"the answer is not JSON: {error}") from None
     try:
         import json_repair

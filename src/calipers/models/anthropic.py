@@ -115,7 +115,7 @@ def read_answer(raw: Any) -> Completion:
     stream = _Stream()
     for message in draft.messages(raw):
         kind = read(message, "type")
-        if kind == "error" or (kind is None and read(message, "error") is not None):
+        if kind == "error" or (kind in (None, "message") and read(message, "error") is not None):
             error = read(message, "error")
             draft.problem("error", f"the provider reported an error: {excerpt(error)}", message)
         elif isinstance(kind, str) and kind.startswith(("content_block_", "message_")):

@@ -145,16 +145,23 @@ def read_answer(raw: Any) -> Completion:
             _read_usage(draft, message)
         elif isinstance(kind, str):
             events.add(kind, message)
-        elif (error := read(message, "error")) is not None:
-            draft.problem("error", f"the provider reported an error: {excerpt(error)}", error)
+            continue  # an event of a session tells its error itself
+        _read_error(draft, message)
     chunks.finish(draft)
     events.finish(draft)
     return draft.finish(_EXPECTED)
 
 
+def _read_error(draft: Draft, told: Any) -> None:
+    """An error may stand beside an answer, or inside of a choice: a gateway had begun to pass it on when its source failed."""
+    if (error := read(told, "error")) is not None:
+        draft.problem("error", f"the provider reported an error: {excerpt(error)}", error)
+
+
 def _read_choice(draft: Draft, chunks: "_Chunks", choice: Any) -> None:
     reason = read(choice, "finish_reason")
     draft.end(reason, _ENDS)
+    _read_error(draft, choice)
     if reason in ("length", "content_filter"):
         draft.problem("incomplete", f"the answer was broken off: finish_reason is {reason!r}", choice)
     delta = read(choice, "delta")
@@ -216,13 +223,18 @@ def _add_call(draft: Draft, call: Any) -> None:
 def _read_output(draft: Draft, message: Any, output: Any) -> None:
     """A response of the Responses API."""
     draft.answered = True
-    status = read(message, "status")
-    if status == "incomplete":
-        status = read(read(message, "incomplete_details"), "reason")
-        draft.problem("incomplete", f"the answer was broken off: {excerpt(status)}", message)
+    status, why = read(message, "status"), read(read(message, "incomplete_details"), "reason")
+    if status == "incomplete" or why is not None:
+        status = why or "unknown"
+        draft.problem("incomplete", f"the answer was broken off: {excerpt(why)}", message)
     draft.end(status, _STATUSES)
     for item in draft.entries(output, "output"):
         kind = read(item, "type")
+        if status == "completed" and read(item, "status") in ("incomplete", "in_progress"):
+            draft.completion.finish = "unfinished"
+            draft.problem(
+                "incomplete", "a part of the answer is not whole, and the answer says that it is", item
+            )
         if kind == "function_call":
             identity = read(item, "call_id")
             draft.call(
@@ -234,8 +246,6 @@ def _read_output(draft: Draft, message: Any, output: Any) -> None:
             for summary in draft.entries(read(item, "summary"), "summary"):
                 draft.think(read(summary, "text"))
     draft.completion.parts = ("openai-responses", output)
-    if (error := read(message, "error")) is not None:
-        draft.problem("error", f"the provider reported an error: {excerpt(error)}", error)
 
 
 def _read_usage(draft: Draft, message: Any) -> None:

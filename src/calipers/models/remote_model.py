@@ -141,6 +141,7 @@ class RemoteModel:
             key = cache_key(self.name, shown_address(self._base(wire)), asked, repeat=ask.repeat)
             if (kept := cache.get(key)) is not None:
                 found = _read_kept(kept, wire)
+                _note_other_model(found, wire, model)
                 account(found, self.name, input_text=_last_text(ask))
                 return found
         answers = await _Exchange(self, self._route(), ask).answers()
@@ -259,6 +260,15 @@ def _is_same(asked: str, answered: str) -> bool:
     return answered == asked or _SNAPSHOT.match(answered.removeprefix(asked)) is not None
 
 
+def _note_other_model(found: Completion, wire: WireFormat, asked: str | None) -> None:
+    """Record who answered, if it is not who was asked. A deployment of Azure has any name."""
+    answered = found.model
+    if wire is AZURE_CHAT or asked is None or answered is None or _is_same(asked, answered):
+        return
+    text = f"{asked!r} was asked, and {answered!r} answered"
+    found.problems.append(ResponseProblem("other_model", text, answered))
+
+
 def _bare(name: str) -> str:
     """The name of a model without what providers and gateways put before it."""
     return name.lower().rpartition("/")[2]
@@ -302,11 +312,7 @@ class _Exchange:
         last = found[-1]
         last.tries, last.duration = self._tries, self._spent
         last.not_sent = tuple(name for name in _given(self._ask) if name in self._left_out)
-        # A deployment of Azure has any name.
-        asked, answered = None if self._route.wire is AZURE_CHAT else self._route.model, last.model
-        if asked is not None and answered is not None and not _is_same(asked, answered):
-            text = f"{asked!r} was asked, and {answered!r} answered"
-            last.problems.append(ResponseProblem("other_model", text, answered))
+        _note_other_model(last, self._route.wire, self._route.model)
         return found
 
     async def _answer(self, further: Mapping[str, Any]) -> Completion:
