@@ -10,12 +10,18 @@ import time
 from collections import Counter
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from calipers import Case, Dataset
 from calipers.cli.actions.label import label
 from calipers.cli.label_session import choices, random_order, scale, wrapped
+from calipers.comparison.case_pairs import cases_of
+from calipers.comparison.columns import Columns
 from calipers.errors import InvalidOptionError
+from calipers.exchange.label_file import export_labels, import_labels
+from calipers.gate import HumanAgreement
+from calipers.gate.human_labels import is_of_output, read_label_file, read_labels
 from calipers.stores import HumanLabel, StoredAttempt
 from calipers.testing import ScriptedKeys
 
@@ -286,6 +292,28 @@ def test_some_only_at_random_or_by_what_tells_most_of_a_judge(kept, run, press, 
         press(next=6, judge="other")
 
 
+def test_a_seed_stands_for_one_draw(kept, run, press):
+    """Labels are put together by their draw: two draws with one seed would have cases of one stratum with two chances."""
+    run(40)
+    press(*"y" * 10, next=10)
+    press(*"y" * 10, next=10, person="bob")
+    assert Counter(each.position for each in kept.labels()).most_common(1)[0][1] == 2, "the same draw, by two"
+    for options in ({}, {"judge": "kind"}):
+        with pytest.raises(InvalidOptionError, match="--seed 3 was used for an earlier draw"):
+            press("y", next=10, **options)
+    assert press(*"y" * 10, next=10, seed=4, judge="kind") == 0
+
+
+def test_a_label_of_an_output_that_is_gone_does_not_keep_its_case_from_being_drawn(kept, run, press):
+    which = run(6)
+    gone = [
+        HumanLabel(run=which, position=0, case="case 0", question=QUESTION, person="ann", value=True, at="")
+    ]
+    kept.add_labels([msgspec.structs.replace(each, about="another output") for each in gone])
+    assert press(*"y" * 6, next=6, judge="kind") == 0
+    assert {each.position for each in kept.labels() if each.probability is not None} == set(range(6))
+
+
 @pytest.mark.parametrize(
     ("args", "said"),
     [
@@ -332,6 +360,29 @@ def test_labels_go_to_a_file_and_come_back(calipers, kept, run, press, tmp_path)
     assert "Kept 9 labels, 9 of them in place of earlier ones" in done.stderr
     one = calipers("label", "latest", "--export", "-", "--question", "right?", "--as", "bob").stdout
     assert len(list(csv.DictReader(one.splitlines()))) == 3
+
+
+def test_control_characters_in_names_and_outputs_do_not_keep_a_table_from_coming_back(kept, tmp_path):
+    odd = ["a\r\nb", "\x1b[31mred", "nul\x00", "c\nd", "c\rd", "=1+1", "\x85x"]
+    dataset = Dataset(name="odd", cases=[Case(name=each, inputs=each) for each in odd], evaluators=[kind])
+    report = dataset.evaluate_sync(str, name="odd", store=kept, progress=False)
+    run = report.reuse.run
+    said = [
+        HumanLabel(
+            run=run, position=place, case=name, question="q", person="ann", value=True, at="2026-01-01"
+        )
+        for place, name in enumerate(odd)
+    ]
+    kept.add_labels(said)
+    path = str(tmp_path / "labels.csv")
+    (info,) = [each for each in kept.runs() if each.id == run]
+    export_labels(kept, info, path, kept.labels(run=run))
+    assert import_labels(kept, info, path).replaced == len(odd)
+    lines, _ = read_label_file(Path(path), "human")
+    assert all(is_of_output(line.output, case) for line, case in zip(lines, report.cases, strict=True))
+    wanted = HumanAgreement(labels=path, human="human", share=0.5)
+    found = read_labels(wanted, "kind", Columns(cases_of(report)), None)
+    assert len(found.by_case) == len(odd)
 
 
 def test_a_sheet_is_filled_in_elsewhere(calipers, kept, run, press, folder):

@@ -18,7 +18,15 @@ from calipers.data.human_label import HumanLabel, Rating, answer_kind, is_rating
 from calipers.data.jsonable import plain
 from calipers.data.record import ReportCase
 from calipers.errors import DatasetFileError, InvalidOptionError
-from calipers.gate.human_labels import COLUMNS, Label, is_of_output, output_of, output_text, read_label_file
+from calipers.gate.human_labels import (
+    COLUMNS,
+    Label,
+    as_in_table,
+    is_of_output,
+    output_of,
+    output_text,
+    read_label_file,
+)
 from calipers.stores.packing import Record, unpack
 from calipers.stores.run_info import RunInfo, timestamp
 from calipers.stores.store import Store
@@ -165,7 +173,13 @@ def import_labels(
         OSError: the file cannot be read.
     """
     found, blank = read_label_file(Path(path), HUMAN)
-    at = {(each.case_name, each.repeat): each.position for each in store.attempts(run.id, parts=False)}
+    attempts = list(store.attempts(run.id, parts=False))
+    at = {(each.case_name, each.repeat): each.position for each in attempts}
+    spelled = {as_in_table(each.case_name): each.case_name for each in attempts}
+    found = [
+        line if (line.case, line.attempt) in at else line._replace(case=spelled.get(line.case, line.case))
+        for line in found
+    ]
     before = {_key(label): label for label in store.labels(run=run.id)}
     labels = _of_one_kind([_label(line, run, at, question, person) for line in found], before.values(), found)
     of_places: dict[int, list[tuple[HumanLabel, Label]]] = {}

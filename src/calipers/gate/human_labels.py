@@ -50,6 +50,8 @@ _ByCase: TypeAlias = dict[str, dict[int, list[Rating]]]
 """By the name of a case and the number of an attempt at it, what people said, the first one first."""
 _GUARD = re.compile(r"^'(?=[\s\ufeff\u200b]*[=+\-@＝＋－＠]|\t)")  # noqa: RUF001 - full-width signs start formulas, too
 """The apostrophe in front of what a spreadsheet would compute (`calipers.views.csv_file`)."""
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+"""What a table for spreadsheets shows as escapes."""
 COLUMNS = ("question", "person", "note", "at", "probability", "seed", "run", "about")
 """Further columns of a file that is exported from a store; see `calipers.data.human_label`."""
 ReadRun = Callable[[str], Report]
@@ -281,8 +283,10 @@ def _by_column(run: Columns, human: str) -> _ByCase:
 def _by_case(lines: Sequence[Label], run: Columns) -> _ByCase:
     """What a file says of the cases of a run; each line is of an attempt that the run has."""
     cases = {case.name: {attempt_number(each)[0]: each for each in case.attempts} for case in run.cases}
+    spelled = {as_in_table(name): name for name in cases}
     found: _ByCase = {}
-    for line in lines:
+    for told in lines:
+        line = told if told.case in cases else told._replace(case=spelled.get(told.case, told.case))
         record = cases.get(line.case, {}).get(line.attempt)
         if record is None:
             missing = (
@@ -315,7 +319,8 @@ def is_of_output(told: object, record: Record) -> bool:
     given = record.output if isinstance(record, ReportCase) else None
     if told is None or given is None:
         return True
-    return output_text(told) == output_text(given)
+    one, other = (output_text(as_in_table(each) if isinstance(each, str) else each) for each in (told, given))
+    return one == other
 
 
 def output_text(value: object) -> str:
@@ -325,6 +330,12 @@ def output_text(value: object) -> str:
         if isinstance(value, str)
         else msgspec.json.encode(plain(value), order="sorted").decode()
     )
+
+
+def as_in_table(text: str) -> str:
+    r"""A text as a table for spreadsheets has it: lines end by `\n`, and control characters are escapes such as `\x1b`."""
+    lines = text.replace("\r\n", "\n")
+    return _CONTROLS.sub(lambda found: found[0].encode("unicode_escape").decode(), lines)
 
 
 def _how_it_differs(labelled: Columns, run: Columns, judge: str) -> str | None:

@@ -138,8 +138,10 @@ class _Labelling:
     def __init__(self, store: Store, run: RunInfo, question: str, person: str, seed: int | None) -> None:
         self.store, self.run, self.question, self.person = store, run, question, person
         self.labels = store.labels(run=run.id, question=question)
-        own = sorted((each for each in self.labels if each.person == person), key=lambda each: each.at)
-        self.done = [each.position for each in current_labels(store, run, own)]
+        self.current = current_labels(store, run, self.labels)
+        """Those of the outputs that the run has now."""
+        own = sorted((each for each in self.current if each.person == person), key=lambda each: each.at)
+        self.done = [each.position for each in own]
         """Positions that the person has labelled, the newest last; not those whose output has changed since."""
         self.seed = secrets.randbits(_SEED_BITS) if seed is None else seed
         self._has_seed = seed is not None
@@ -155,17 +157,27 @@ class _Labelling:
         if count is None:
             return [Drawn(position, None) for position in order]
         at = {(each.case_name, each.repeat): each.position for each in attempts}
+        before = {each.probability for each in self.labels if each.seed == self.seed} - {None}
         if judge is not None:
             report = self.store.report(self.run.id)
             chosen = choose_labels(report, judge, self._means(), count, seed=self.seed)
+            self._check_seed(new=not before)
             return [Drawn(at[each.case, each.attempt], each.probability) for each in chosen]
         share = min(1.0, count / len(order)) if order else 1.0
+        self._check_seed(new=before <= {share})
         return [Drawn(position, share) for position in order[:count]]
+
+    def _check_seed(self, *, new: bool) -> None:
+        """Refuse a seed that stands for another draw: labels are put together by the draw that they come from."""
+        if not new:
+            raise InvalidOptionError(
+                f"--seed {self.seed} was used for an earlier draw, with other chances: give another one, or none"
+            )
 
     def _means(self) -> dict[str, float]:
         """What people said so far, as numbers, by the name of the case."""
         said: dict[str, list[float]] = {}
-        for each in self.labels:
+        for each in self.current:
             said.setdefault(each.case, []).append(_as_number(each.value))
         return {case: fsum(values) / len(values) for case, values in said.items()}
 
