@@ -81,7 +81,7 @@ class ObservedCalls:
             call.output_text, call.cost = said, cost
             call.input_tokens, call.output_tokens = input_tokens, output_tokens
             if error is not None:
-                call.metadata = {"error": error}
+                _fail(call, error)
             for asked in calls:
                 self._asked[asked.call_id or f"\0{len(self._asked)}"] = asked
 
@@ -101,6 +101,14 @@ class ObservedCalls:
                     call.output = output
                 self._events.append(call)
 
+    def broke_off(self, error: str) -> None:
+        """The agent raised: if one call was under way, that is the one that failed."""
+        with self._lock:
+            if len(self._began) == 1:
+                (call, _), *_ = self._began.values()
+                _fail(call, error)
+                self._began.clear()
+
     def take_back_answers(self) -> None:
         """The calls that no tool ran were no calls: by them the model gave its answer."""
         with self._lock:
@@ -115,10 +123,7 @@ class ObservedCalls:
         """What was told so far."""
         with self._lock:
             for call, _ in self._began.values():
-                if isinstance(call, ToolCall):
-                    call.error, call.success = UNFINISHED, False
-                else:
-                    call.metadata = {"error": UNFINISHED}
+                _fail(call, UNFINISHED)
             left = [
                 _call(asked, ("output", "success"))
                 for key, asked in self._asked.items()
@@ -145,6 +150,13 @@ class ObservedCalls:
         if call is not None:
             call.latency_ms = (perf_counter() - began) * 1000
         return call
+
+
+def _fail(call: ToolCall | LLMCall, error: str) -> None:
+    if isinstance(call, ToolCall):
+        call.error, call.success = error, False
+    else:
+        call.metadata = {"error": error}
 
 
 def _call(asked: Call, unknown: Iterable[str]) -> ToolCall:

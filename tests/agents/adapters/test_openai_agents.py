@@ -1,0 +1,186 @@
+"""An agent of the OpenAI Agents SDK is recorded by the hooks of its runs."""
+
+import json
+
+import pytest
+from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText
+from pydantic import BaseModel
+
+from agents import Agent, Model, ModelResponse, RunContextWrapper, RunHooks, Usage, function_tool
+from calipers import Case, Dataset
+from calipers.agents import Adapter, OpenAIAgentsAdapter, tool
+from calipers.errors import TaskContractError
+from calipers.evaluators import FollowsTrajectory
+from calipers.models import Price as ModelPrice
+from calipers.models import set_prices
+from calipers.testing import check_adapter
+
+
+class Price(BaseModel):
+    amount: int
+
+
+class Scripted(Model):
+    """Calls the tool that the request names with its last word, and tells what came back, after how many requests."""
+
+    model = "clerk-model"
+
+    async def get_response(self, **options):
+        asked = options["input"]
+        items = asked if isinstance(asked, list) else [{"role": "user", "content": asked}]
+        last = items[-1]
+        count = sum(item.get("role") == "user" for item in items)
+        if last.get("type") == "function_call_output":
+            output = said(f"{last['output']} ({count})")
+        elif "broken" in last["content"]:
+            raise ConnectionError("no model")
+        elif "amount" in last["content"]:
+            output = said('{"amount": 3}')
+        else:
+            name, *_, word = last["content"].split()
+            given = {} if name.startswith("transfer") else {"word": word}
+            output = ResponseFunctionToolCall(
+                type="function_call", call_id=f"call {count}", name=name, arguments=json.dumps(given)
+            )
+        usage = Usage(requests=1, input_tokens=1_000_000, output_tokens=5, total_tokens=1_000_005)
+        return ModelResponse(output=[output], usage=usage, response_id=None)
+
+    def stream_response(self, *args, **options):
+        raise NotImplementedError
+
+
+def said(text):
+    content = ResponseOutputText(type="output_text", text=text, annotations=[])
+    return ResponseOutputMessage(
+        id="1", type="message", role="assistant", status="completed", content=[content]
+    )
+
+
+@function_tool
+async def find(context: RunContextWrapper, word: str) -> dict:
+    if word == "fire":
+        raise ConnectionError("the line is dead")
+    return {"found": word}
+
+
+@function_tool(failure_error_function=None)
+def strict(word: str) -> str:
+    raise ConnectionError("the line is dead")
+
+
+@function_tool
+@tool
+def shout(word: str) -> str:
+    return word.upper()
+
+
+AGENT = Agent(name="clerk", model=Scripted(), tools=[find, strict, shout])
+OPTIONS = {"run_config": {"tracing_disabled": True}}
+
+
+@pytest.fixture(autouse=True)
+def prices():
+    set_prices({"clerk-model": ModelPrice(input=2, output=0)})
+    yield
+    set_prices({})
+
+
+def evaluate(agent, *cases, **options):
+    adapter = OpenAIAgentsAdapter(agent, **{"options": OPTIONS, **options})
+    return Dataset(cases=list(cases)).evaluate_sync(adapter, progress=False)
+
+
+def test_calls_results_times_and_tokens_come_from_the_hooks():
+    case = evaluate(AGENT, Case(inputs="find gold")).cases[0]
+    trace = case.trace
+    assert case.output == trace.output_text == "{'found': 'gold'} (1)"
+    assert trace.agent_name == "clerk"
+    assert [turn.turn_type.value for turn in trace.turns] == [
+        "user_message",
+        "llm_call",
+        "tool_call",
+        "llm_call",
+        "agent_message",
+    ]
+    call = trace.tool_calls[0]
+    assert (call.name, call.arguments, call.output, call.call_id) == (
+        "find",
+        {"word": "gold"},
+        {"found": "gold"},
+        "call 1",
+    )
+    assert call.latency_ms is not None
+    assert trace.records_calls
+    assert trace.model == "clerk-model"
+    assert (trace.total_input_tokens, trace.total_output_tokens) == (2_000_000, 10)
+    assert case.metrics["cost"] == trace.total_cost == 4
+
+
+def test_a_tool_that_raised_is_a_failed_call_and_a_marked_one_is_one_call():
+    failed, shouted = evaluate(AGENT, Case(inputs="find fire"), Case(inputs="shout gold")).cases
+    call = failed.trace.tool_calls[0]
+    assert (call.success, call.error, call.output) == (False, "ConnectionError: the line is dead", None)
+    assert [(call.name, call.output) for call in shouted.trace.tool_calls] == [("shout", "GOLD")]
+
+
+def test_an_agent_that_raises_keeps_the_trace_up_to_there():
+    tool_failed, model_failed = evaluate(AGENT, Case(inputs="strict fire"), Case(inputs="broken")).failures
+    call = tool_failed.trace.tool_calls[0]
+    assert (call.name, call.arguments, call.success) == ("strict", {"word": "fire"}, False)
+    assert "the line is dead" in call.error
+    assert model_failed.trace.llm_calls[0].metadata == {"error": "ConnectionError: no model"}
+
+
+def test_the_output_may_be_of_any_type():
+    agent = AGENT.clone(output_type=Price)
+    case = evaluate(agent, Case(inputs="what amount")).cases[0]
+    assert case.output == Price(amount=3)
+    assert case.trace.output_text == '{"amount":3}'
+    asked = evaluate(agent, Case(inputs="what amount"), output=lambda result: result.last_agent.name)
+    assert asked.cases[0].output == "clerk"
+
+
+def test_a_conversation_keeps_its_history_and_others_are_not_mixed_in():
+    talks = [
+        Case(turns=[f"find {number}", "find more"], evaluators=[FollowsTrajectory(["find", "find"])])
+        for number in range(3)
+    ]
+    report = evaluate(AGENT, *talks)
+    assert not report.failures
+    for number, case in enumerate(report.cases):
+        first, second = case.output.walk()
+        assert first.response == f"{{'found': '{number}'}} (1)"
+        assert second.response == "{'found': 'more'} (2)"
+        assert case.passed
+
+
+def test_a_handoff_is_a_call_and_the_next_turn_goes_to_the_agent_that_answered():
+    other = Agent(name="billing", model=Scripted(), tools=[shout])
+    first = Agent(name="front", model=Scripted(), tools=[find], handoffs=[other])
+    case = evaluate(first, Case(turns=["transfer_to_billing please", "shout gold"])).cases[0]
+    assert [call.name for call in case.trace.tool_calls] == ["transfer_to_billing", "shout"]
+    assert all(call.success and not call.unknown for call in case.trace.tool_calls)
+
+
+def test_the_hooks_and_the_formatter_of_the_user_are_called_as_well():
+    heard = []
+
+    class Hooks(RunHooks):
+        async def on_tool_end(self, context, agent, tool, result):
+            heard.append(result)
+
+    options = {
+        "hooks": Hooks(),
+        "run_config": {"tracing_disabled": True, "tool_error_formatter": lambda told: "it broke"},
+    }
+    call = evaluate(AGENT, Case(inputs="find fire"), options=options).cases[0].trace.tool_calls[0]
+    assert heard == ["it broke"]
+    assert call.error == "ConnectionError: the line is dead"
+
+
+def test_it_is_an_adapter_and_other_objects_are_refused():
+    adapter = OpenAIAgentsAdapter(AGENT, options=OPTIONS)
+    assert isinstance(adapter, Adapter)
+    check_adapter(adapter, requests=["find a", "shout b"])
+    with pytest.raises(TaskContractError, match="expected an Agent of the OpenAI Agents SDK, got function"):
+        OpenAIAgentsAdapter(evaluate)
