@@ -32,6 +32,7 @@ COMMANDS: Final = {
     "why": "Say why a result was computed or taken over.",
     "export": "Write a kept run to a file for other programs.",
     "import": "Keep runs that were made elsewhere.",
+    "receive": "Keep and judge the traces that agents send.",
     "prune": "Remove kept runs and give back their space.",
     "check": "Check dataset files without running them.",
     "judge": "Measure how far to trust a judge that asks a model.",

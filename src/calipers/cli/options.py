@@ -281,6 +281,11 @@ def document_option(what: str) -> Callable[[_Function], _Function]:
     )
 
 
+def at_once_options(function: _Function) -> _Function:
+    """`--max-concurrency`, `--evaluator-timeout` and `--retry-evaluators`, for attempts that are judged as they come."""
+    return _with(function, (*_AT_ONCE, *_JUDGE))
+
+
 def judging_options(function: _Function) -> _Function:
     """Those of them that concern evaluators and what comes of them, for attempts that are made already."""
     return _with(function, (*_AT_ONCE, *_JUDGE, *_GOOD_ENOUGH, *_SHOWN))

@@ -60,7 +60,7 @@ def read_traces_run(paths: Sequence[str | os.PathLike[str]]) -> FoundRun:
         taken: dict[str, int] = {}
         kept.seek(0)
         for line in kept:
-            yield FoundAttempt(_record(Trace.from_dict(msgspec.json.decode(line)), taken))
+            yield FoundAttempt(trace_record(Trace.from_dict(msgspec.json.decode(line)), taken))
 
     found = FoundRun.of_report(KIND, report, attempts)
     found.notes = notes
@@ -68,7 +68,7 @@ def read_traces_run(paths: Sequence[str | os.PathLike[str]]) -> FoundRun:
     return found
 
 
-def _record(trace: Trace, taken: dict[str, int]) -> Record:
+def trace_record(trace: Trace, taken: dict[str, int]) -> Record:
     """The attempt that a conversation is."""
     told = dict(trace.metadata)
     name = str(told.get("conversation_id") or trace.trace_id)

@@ -173,7 +173,7 @@ async def score_again_async(
             report.reuse = Reuse(run=info.id)
             return report
         await prepare(evaluators)
-        rescoring = _Rescoring(opened, info, evaluators, dataset, OutputType(output_type), replace=replace)
+        rescoring = Rescoring(opened, info, evaluators, dataset, OutputType(output_type), replace=replace)
         incomplete = await rescoring.judge_all(msgspec.structs.replace(options, seed=info.seed), progress)
         outdate(opened, info.id, sorted(rescoring.asked.intersection(info.columns)), "judged_again")
         report = opened.report(info.id, keep="all" if rescoring.has_analyses else keep)
@@ -195,8 +195,8 @@ async def score_again_async(
             opened.close()
 
 
-class _Rescoring:
-    """One round of scoring a stored run."""
+class Rescoring:
+    """One round of scoring a stored run, or several as its attempts come."""
 
     def __init__(
         self,
@@ -232,14 +232,16 @@ class _Rescoring:
         """Evaluators that had something to judge."""
         self._cases = DatasetCases(dataset)
 
-    async def judge_all(self, options: Options, progress: Progress | None = None) -> Incomplete | None:
-        """Judge every attempt that lacks a judgement; returns why some were not, if so."""
+    async def judge_all(
+        self, options: Options, progress: Progress | None = None, *, positions: Sequence[int] | None = None
+    ) -> Incomplete | None:
+        """Judge every attempt that lacks a judgement, or those at some positions; returns why some were not, if so."""
         with Writer(
             self.store, self.info.id, generation=self.info.generation, pace=Pace(every=0.1)
         ) as writer:
             run = _Judging(
                 Task(_never, self.info.task_name or "", is_async=True),
-                WorkQueue(self.works()),
+                WorkQueue(self.works(positions)),
                 StoredResultsScoring(timeout=options.evaluator_timeout, retry=options.retry_evaluators),
                 NO_SPANS,
                 options,
@@ -264,10 +266,15 @@ class _Rescoring:
             raise StoreError(f"the attempts could not be read: {message}") from run.queue.broken
         return None
 
-    def works(self) -> Iterator[Work]:
-        """The stored attempts as work that only has to be judged."""
+    def works(self, positions: Sequence[int] | None = None) -> Iterator[Work]:
+        """The stored attempts, or those at some positions, as work that only has to be judged."""
         wanted = set(self.places)
-        for attempt, cells in self.store.judged(self.info.id, failed=False):
+        if positions is None:
+            found = self.store.judged(self.info.id, failed=False)
+        else:
+            listed = self.store.judged_at(self.info.id, positions)
+            found = (pair for pair in listed if not pair[0].failed)
+        for attempt, cells in found:
             known = {
                 cell.evaluator: cell_notes(cell.body)
                 for cell in cells
@@ -427,7 +434,7 @@ class _Judging(Run):
 class _Journal:
     """Hands new cells to the writer."""
 
-    def __init__(self, rescoring: _Rescoring, writer: Writer) -> None:
+    def __init__(self, rescoring: Rescoring, writer: Writer) -> None:
         self._rescoring = rescoring
         self._writer = writer
         self.name = rescoring.info.name
