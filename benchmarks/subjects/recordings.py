@@ -177,3 +177,67 @@ def peak_memory(spans):
 
 def import_seconds(spans):
     return imported(spans)[0]
+
+
+# ---------------------------------------------------------------------- over the wire
+
+PER_REQUEST = 85
+"""Conversations in one request: about the 512 spans that an exporter sends at once."""
+
+
+def received(spans):
+    """(seconds, processor seconds of the receiver) until `calipers receive` has stored recorded requests, and nothing is lost."""
+    import http.client
+    import signal
+
+    from calipers.stores import open_store
+
+    conversations = spans // PER_CONVERSATION
+    bodies = [
+        as_protobuf(range(first, min(first + PER_REQUEST, conversations)))
+        for first in range(0, conversations, PER_REQUEST)
+    ]
+    headers = {"content-type": "application/x-protobuf"}
+    with tempfile.TemporaryDirectory() as folder:
+        command = [
+            sys.executable,
+            "-m",
+            "calipers",
+            "receive",
+            "--port",
+            "0",
+            "--wait",
+            "1",
+            "--store",
+            "runs.db",
+        ]
+        process = subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True)
+        port = int(process.stderr.readline().partition("127.0.0.1:")[2].partition("/")[0])
+        client = http.client.HTTPConnection("127.0.0.1", port)
+        start = time.perf_counter()
+        for body in bodies:
+            while True:
+                client.request("POST", "/v1/traces", body, headers)
+                answer = client.getresponse()
+                answer.read()
+                if answer.status != 429:
+                    break
+                time.sleep(float(answer.headers["retry-after"]))
+            if answer.status != 200:
+                raise RuntimeError(f"refused with {answer.status}")
+        sent = time.perf_counter() - start
+        process.send_signal(signal.SIGINT)
+        process.stderr.read()
+        _, status, usage = os.wait4(process.pid, 0)
+        seconds = time.perf_counter() - start
+        process.returncode = os.waitstatus_to_exitcode(status)
+        with open_store(Path(folder, "runs.db"), existing=True) as store:
+            kept = store.run("latest").attempts
+    if kept != conversations:
+        raise RuntimeError(f"{conversations - kept} of {conversations} conversations were lost")
+    return sent, seconds, usage.ru_utime + usage.ru_stime
+
+
+def received_seconds(spans):
+    """Seconds a span, from the first request until everything is stored."""
+    return received(spans)[1] / (spans // PER_CONVERSATION * PER_CONVERSATION)

@@ -10,6 +10,7 @@ import shutil
 import struct
 import threading
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, Final, Literal, NamedTuple, TypeAlias
 
@@ -91,6 +92,8 @@ class RequestSpool:
         """Remove all of it: nothing in it is needed any more."""
         self.close()
         shutil.rmtree(self.folder, ignore_errors=True)
+        with suppress(OSError):  # those of other runs are still there
+            self.folder.parent.rmdir()
 
     def _opened(self) -> BinaryIO:
         # Without a buffer: what a killed process had written is there.

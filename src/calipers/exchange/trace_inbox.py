@@ -50,8 +50,15 @@ class OpenTrace(msgspec.Struct):
 class TraceInbox:
     """Holds spans until their traces are complete."""
 
-    def __init__(self, *, wait: float) -> None:
+    def __init__(self, *, wait: float, remembered: int = _MOST_SPANS) -> None:
+        """An inbox.
+
+        Args:
+            wait: seconds in which nothing must come for a trace.
+            remembered: how many spans of traces that were taken to remember.
+        """
         self.wait = wait
+        self.remembered = remembered
         self.open: dict[int, OpenTrace] = {}
         self.size = 0
         """Bytes of requests whose spans are here, about."""
@@ -137,7 +144,7 @@ class TraceInbox:
             self._recent[trace.trace_id] = trace
             self._recent_spans += len(trace.spans)
             self._taken[trace.trace_id] = None
-        while self._recent_spans > _MOST_SPANS:
+        while self._recent_spans > self.remembered:
             self._forget(next(iter(self._recent)))
         while len(self._taken) > _MOST_TRACES:
             self._taken.popitem(last=False)

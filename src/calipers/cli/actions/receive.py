@@ -57,10 +57,10 @@ def receive(options: ReceiveOptions) -> int:
     check_address(options.host, options.token)
     with chosen_plugins(options.plugin, installed=not options.no_plugins) as plugins:
         evaluators = _evaluators(options, plugins)
-    with open_or_make(options.store, redact=options.redact) as store:
-        session = _Session(options, store, evaluators)
-        code = session.recover()
-        return first_of([code, asyncio.run(session.serve())])
+        with open_or_make(options.store, redact=options.redact) as store:
+            session = _Session(options, store, evaluators)
+            code = session.recover()
+            return first_of([code, asyncio.run(session.serve())])
 
 
 def _evaluators(options: ReceiveOptions, plugins: PluginManager | None) -> list[Any]:
