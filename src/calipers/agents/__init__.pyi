@@ -2,6 +2,7 @@ from calipers.agents.adapters.function import Adapter as Adapter
 from calipers.agents.adapters.function import FunctionAdapter as FunctionAdapter
 from calipers.agents.adapters.http import HttpAdapter as HttpAdapter
 from calipers.agents.adapters.langchain import LangChainAdapter as LangChainAdapter
+from calipers.agents.adapters.mcp import MCPAdapter as MCPAdapter
 from calipers.agents.adapters.openai_agents import OpenAIAgentsAdapter as OpenAIAgentsAdapter
 from calipers.agents.adapters.pydantic_ai import PydanticAIAdapter as PydanticAIAdapter
 from calipers.agents.evaluators.budget import CostBudgetEvaluator as CostBudgetEvaluator

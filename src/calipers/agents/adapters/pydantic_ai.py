@@ -51,14 +51,14 @@ class PydanticAIAdapter(FrameworkAdapter):
         before: list[Any] = state.get(_MESSAGES, [])
         prompt = inputs if isinstance(inputs, str | list) else str(inputs)
         options = {"message_history": before, **(self.options or {})}
-        result = None
         with capture_run_messages() as captured:
             try:
                 result = await self.agent.run(prompt, **options)
-            finally:
-                # Of a run that failed, there is what was captured: the history and what came after it.
-                new = captured[len(options["message_history"]) :] if result is None else result.new_messages()
-                tell(recording, _told(new, _output_tools(self.agent, result)))
+            except BaseException:
+                new = captured[len(options["message_history"]) :]  # before them stands the history
+                tell(recording, _told(new, _output_tools(self.agent, None)))
+                raise
+        tell(recording, _told(result.new_messages(), _output_tools(self.agent, result)))
         state[_MESSAGES] = result.all_messages()
         return self._answer(result, result.output)
 
