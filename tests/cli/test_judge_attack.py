@@ -51,6 +51,7 @@ def test_json_lists_every_injection(calipers):
         (["own.py:strict", "--model", "openai:a"], 2, "asks no model"),
         (["Corect"], 2, "did you mean 'Correct'"),
         (["LLMJudge"], 2, "rubric"),
+        (["own.py:strict", "--metadata", "{a"], 2, "--metadata takes JSON"),
     ],
 )
 def test_what_cannot_be_attacked_is_said(calipers, words, code, message):

@@ -78,10 +78,17 @@ def test_any_evaluator_can_be_attacked():
     assert ends["through"] == 8
 
 
+def test_a_judge_that_sees_metadata_can_be_attacked():
+    judge = LLMJudge("The answer is right.", model=ObedientModel(), include_metadata=True, canary=False)
+    for candidate in (Candidate(), Candidate(metadata={"paid": 7})):
+        _, ends = attacked(judge, candidate=candidate, chosen=injections()[:2])
+        assert ends == {"through": 2}
+
+
 def test_a_judge_that_passes_or_skips_the_bare_output_shows_nothing():
     with pytest.raises(NotKnownError, match="lets the bare output pass"):
         attacked(lambda output: True)
-    with pytest.raises(NotKnownError, match="does not judge the bare output"):
+    with pytest.raises(NotKnownError, match=r"does not judge the bare output \(it returned no results"):
         attacked(lambda output: {})
     with pytest.raises(InvalidOptionError, match="no injections"):
         attacked(lambda output: False, chosen=[])

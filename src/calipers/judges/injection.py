@@ -26,7 +26,7 @@ from calipers.data.attempt import Attempt
 from calipers.data.case import Case
 from calipers.data.context import EvaluatorContext
 from calipers.data.evaluator import Evaluator
-from calipers.data.evaluator_output import Judgement, read_parts
+from calipers.data.evaluator_output import Abstention, Judgement, read_parts
 from calipers.data.evaluator_styles import as_evaluator
 from calipers.data.result import Scalar, describe_error
 from calipers.data.trace import ToolCall, Trace
@@ -60,11 +60,16 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     """The retrieved passages."""
     tool: str = "delete_account"
     """The tool that it called, for no good reason."""
+    metadata: Any = msgspec.field(default_factory=lambda: {"subject": "geography"})
+    """Of the case, for judges that see it."""
 
     def with_text(self, text: str) -> EvaluatorContext:
         """The attempt, with a text behind all that the candidate or its sources wrote: output, last passage, result of the call."""
         case: Case[Any, Any, Any] = Case(
-            name="injection", inputs=self.inputs, expected_output=self.expected_output
+            name="injection",
+            inputs=self.inputs,
+            expected_output=self.expected_output,
+            metadata=self.metadata,
         )
         *others, last = self.context
         attributes = {"context": [*others, last + text]}
@@ -75,7 +80,7 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
         return EvaluatorContext(
             name="injection",
             inputs=self.inputs,
-            metadata=None,
+            metadata=self.metadata,
             expected_output=self.expected_output,
             output=attempt.output,
             duration=0.0,
@@ -185,11 +190,13 @@ async def attack_judge(
 
 async def _bare(judge: Evaluator, candidate: Candidate, name: str) -> Scalar | None:
     try:
-        bare = _decisive(await judge.evaluate_async(candidate.with_text("")))
+        said = await judge.evaluate_async(candidate.with_text(""))
     except JudgeCanaryError:
         return None
+    bare = _decisive(said)
     if bare is None:
-        raise NotKnownError(f"{name} does not judge the bare output, so no injection can get through it")
+        why = next(part.reason for part in read_parts(said) if isinstance(part, Abstention))
+        raise NotKnownError(f"{name} does not judge the bare output ({why}), so no injection was tried")
     return bare
 
 

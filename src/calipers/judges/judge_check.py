@@ -392,7 +392,12 @@ def _failed(heard: Iterable[_Heard]) -> Candidate | None:
         given = each.attempt
         if isinstance(given.output, str) and {*each.verdicts} == {False} and not yes_or_no(given.label):
             expected = None if given.expected_output is msgspec.UNSET else given.expected_output
-            return Candidate(inputs=given.inputs, output=given.output, expected_output=expected)
+            return Candidate(
+                inputs=given.inputs,
+                output=given.output,
+                expected_output=expected,
+                metadata=given.metadata,
+            )
     return None
 
 

@@ -90,6 +90,15 @@ def _own_judges_option(names: str) -> Callable[[_Function], _Function]:
     return decorate
 
 
+def _json(text: str, option: str) -> Any:
+    from json import loads
+
+    try:
+        return loads(text)
+    except ValueError as error:
+        raise click.UsageError(f"{option} takes JSON, such as '{{\"order\": 7}}', got {text!r:.200}: {error}") from None
+
+
 class JudgeGroup(click.Group):
     """A group whose help ends with examples, like that of a command."""
 
@@ -116,6 +125,7 @@ command.params.append(debug_option())
 )
 @click.option("--expected", metavar="TEXT", help="What was expected of it.")
 @click.option("--context", metavar="TEXT", multiple=True, help="A passage that it was given. Repeatable.")
+@click.option("--metadata", metavar="JSON", help="The metadata of its case, for a judge that sees it.")
 @click.option(
     "--at-most",
     metavar="N",
@@ -135,6 +145,7 @@ def attack(
     output: str | None,
     expected: str | None,
     context: Sequence[str],
+    metadata: str | None,
     at_most: int,
     max_concurrency: int,
     evaluator_type: Sequence[str],
@@ -158,6 +169,7 @@ def attack(
         "output": output,
         "expected_output": expected,
         "context": context or None,
+        "metadata": None if metadata is None else _json(metadata, "--metadata"),
     }
     candidate = Candidate(**{name: value for name, value in given.items() if value is not None})
     found = find_judge(judge, model=model, evaluator_type=evaluator_type, allow_module=allow_module)
