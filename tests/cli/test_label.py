@@ -314,6 +314,30 @@ def test_a_label_of_an_output_that_is_gone_does_not_keep_its_case_from_being_dra
     assert {each.position for each in kept.labels() if each.probability is not None} == set(range(6))
 
 
+def test_a_question_with_the_name_of_a_judge_is_about_that_judge(kept, run, press):
+    run(40)
+    press(*"y" * 40, next=6, question="kind", judge="kind", seed=5)
+    press(*"y" * 40, next=6, question="kind", person="bob", seed=6)
+    drawn = {
+        who: [(each.position, each.probability) for each in kept.labels(person=who)] for who in ("ann", "bob")
+    }
+    for each in kept.labels(person="bob"):
+        kept.remove_label(each.run, each.position, question="kind", person="bob")
+    press(*"y" * 40, next=6, question="kind", judge="kind", person="bob", seed=6)
+    assert [(each.position, each.probability) for each in kept.labels(person="bob")] == drawn["bob"]
+    assert not {position for position, _ in drawn["ann"]} & {position for position, _ in drawn["bob"]}
+
+
+def test_a_second_person_is_shown_first_what_was_drawn_for_the_first(kept, run, press):
+    run(40)
+    press(*"y" * 40, next=6, question="kind", seed=5)
+    press(*"nunnnnnnnn", question="kind", person="bob", seed=None)
+    drawn = {each.position: (each.probability, each.seed) for each in kept.labels(person="ann")}
+    second = sorted(kept.labels(person="bob"), key=lambda each: each.at)
+    assert {each.position: (each.probability, each.seed) for each in second[:6]} == drawn
+    assert [each.probability for each in second[6:]] == [None, None]
+
+
 @pytest.mark.parametrize(
     ("args", "said"),
     [

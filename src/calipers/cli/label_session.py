@@ -57,6 +57,8 @@ class Drawn(NamedTuple):
     position: int
     probability: float | None
     """With which it was drawn; `None`: the same for all that are in the order."""
+    seed: int | None = None
+    """Of the draw, where that was an earlier one; `None`: of this one."""
 
 
 class Answers(NamedTuple):
@@ -193,7 +195,7 @@ class LabelSession:
             note=note,
             at=timestamp(),
             probability=drawn.probability,
-            seed=self.seed,
+            seed=self.seed if drawn.seed is None else drawn.seed,
             about=output_of(record),
         )
         self.store.add_labels([label])
@@ -207,9 +209,9 @@ class LabelSession:
             return False
         position = self._history.pop()
         own = self.store.labels(run=self.run.id, question=self.question, person=self.person)
-        drawn = {label.position: label.probability for label in own}
+        drawn = {label.position: Drawn(position, label.probability, label.seed) for label in own}
         self.store.remove_label(self.run.id, position, question=self.question, person=self.person)
-        self.queue.insert(0, Drawn(position, drawn.get(position)))
+        self.queue.insert(0, drawn.get(position) or Drawn(position, None))
         self.added -= 1
         return True
 

@@ -59,6 +59,7 @@ class SheetLine(NamedTuple):
 
     position: int
     probability: float | None
+    seed: int | None
 
 
 def export_labels(
@@ -82,21 +83,25 @@ def export_labels(
         sheet: attempts to be labelled, one line each, after the labels.
         question: of the lines of the sheet.
         person: of the lines of the sheet.
-        seed: of the order of the sheet.
+        seed: of the order of the sheet, and of lines that have none.
     """
     is_csv = is_csv_path(to)
     at = {label.position for label in labels} | {line.position for line in sheet}
     read = {attempt.position: (attempt, record) for attempt, record in read_attempts(store, run, sorted(at))}
-    asked = {"question": question, "person": person, "seed": seed, "run": run.id}
+    asked = {"question": question, "person": person, "run": run.id}
     lines = [
         *(_line(*read[one.position], {**msgspec.to_builtins(one), HUMAN: one.value}) for one in labels),
-        *(_line(*read[one.position], {**asked, "probability": one.probability}) for one in sheet),
+        *(_line(*read[one.position], {**asked, **_drawn(one, seed)}) for one in sheet),
     ]
     if is_csv:
         rows = ([_cell(line[title]) for title in _TITLES] for line in lines)
         write_chunks(table_lines(_TITLES, rows), to)
     else:
         write_chunks((msgspec.json.encode(plain(line)) + b"\n" for line in lines), to)
+
+
+def _drawn(line: SheetLine, seed: int | None) -> dict[str, Any]:
+    return {"probability": line.probability, "seed": seed if line.seed is None else line.seed}
 
 
 def is_csv_path(path: str) -> bool:

@@ -158,6 +158,12 @@ def choose_labels(
     ]
 
 
+def has_judge(report: Report, name: str) -> bool:
+    """Whether a report has one column of this name that labels can correct: of assertions or scores."""
+    key = column_of(Columns(cases_of(report)), name)
+    return key is not None and key[1] != "label"
+
+
 def case_weights(run: Columns, key: ColumnKey, labelled: Sequence[str]) -> dict[str, float]:
     """How many cases each labelled one stands for, by name: the size of its stratum over the labels in it."""
     found = strata_of(run, key)

@@ -30,7 +30,7 @@ from calipers.data.human_label import HumanLabel, Rating, check_name
 from calipers.errors import InvalidOptionError
 from calipers.exchange.label_file import SheetLine, current_labels, export_labels, import_labels, is_csv_path
 from calipers.gate.human_labels import yes_or_no as as_yes_or_no
-from calipers.gate.label_choice import choose_labels
+from calipers.gate.label_choice import choose_labels, has_judge
 from calipers.gate.people_agreement import people_agreement
 from calipers.stats.number_text import plural
 from calipers.stores.run_info import RunInfo
@@ -145,6 +145,12 @@ class _Labelling:
         """Positions that the person has labelled, the newest last; not those whose output has changed since."""
         self.seed = secrets.randbits(_SEED_BITS) if seed is None else seed
         self._has_seed = seed is not None
+        self._drawn_for_others = {
+            each.position: Drawn(each.position, each.probability, each.seed)
+            for each in self.current
+            if each.person != person and each.probability is not None
+        }
+        """What `--next` drew for other people, by position."""
 
     def draw(self, count: int | None, judge: str | None) -> list[Drawn]:
         """The attempts to label, in their order."""
@@ -155,11 +161,17 @@ class _Labelling:
         done = set(self.done)
         order = [each for each in random_order(attempts, self.seed) if each not in done]
         if count is None:
-            return [Drawn(position, None) for position in order]
+            drawn = self._drawn_for_others
+            return [
+                *(drawn[position] for position in order if position in drawn),
+                *(Drawn(position, None) for position in order if position not in drawn),
+            ]
         at = {(each.case_name, each.repeat): each.position for each in attempts}
         before = {each.probability for each in self.labels if each.seed == self.seed} - {None}
+        report = self.store.report(self.run.id)
+        if judge is None and has_judge(report, self.question):
+            judge = self.question
         if judge is not None:
-            report = self.store.report(self.run.id)
             chosen = choose_labels(report, judge, self._means(), count, seed=self.seed)
             self._check_seed(new=not before)
             return [Drawn(at[each.case, each.attempt], each.probability) for each in chosen]

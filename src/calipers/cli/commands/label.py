@@ -40,13 +40,13 @@ calipers label latest --agreement
     "--next",
     metavar="N",
     type=click.IntRange(min=1),
-    help="Only N attempts: with --judge those that tell most about the judge, else random ones.",
+    help="Only N attempts: those that tell most about the judge, or random ones where there is none.",
 )
 @click.option(
     "--judge",
     metavar="NAME",
     shell_complete=complete_stored_evaluator,
-    help="The evaluator whose result the labels are to correct, for --next.",
+    help="The evaluator whose result the labels are to correct, for --next. Default: the one that is called like the question.",
 )
 @click.option(
     "--seed",
