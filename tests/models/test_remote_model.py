@@ -2,6 +2,8 @@
 
 import asyncio
 import socket
+import subprocess
+import sys
 
 import pytest
 
@@ -683,3 +685,16 @@ def test_what_is_kept_holds_no_key_and_needs_none(monkeypatch):
     assert len(server.requests) == 1
     assert KEY not in repr(kept)
     assert (again.text, again.request_id, again.usage) == (first.text, "r", first.usage)
+
+
+def test_libraries_that_an_answer_needs_are_loaded_before_the_run_and_not_in_the_first_judgement():
+    script = """if True:
+        import asyncio, sys
+        from calipers.models import as_model, check_model
+        from calipers.testing import OpenAIServer
+        with OpenAIServer(models=["m"]) as server:
+            asyncio.run(check_model(as_model(server.url + "#m")))
+        print(*sorted({"aiohttp", "genai_prices", "json_repair", "jsonschema_rs"} & set(sys.modules)))
+    """
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["aiohttp", "genai_prices", "json_repair", "jsonschema_rs"]

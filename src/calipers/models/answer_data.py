@@ -15,6 +15,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any
 
@@ -153,6 +154,13 @@ def _refuse_constant(name: str) -> Any:
 
 
 # ---------------------------------------------------------------------- schemas
+
+
+def load_reader() -> None:
+    """Load the libraries that reading an answer may need, where they are installed."""
+    with suppress(ImportError):
+        import json_repair  # noqa: F401
+        import jsonschema_rs  # noqa: F401
 
 
 def check_schema(schema: Any) -> None:

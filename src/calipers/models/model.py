@@ -19,11 +19,13 @@ from typing import Any, Protocol, runtime_checkable
 
 from calipers.data.argument_checks import check_number, check_whole_number
 from calipers.data.jsonable import loaded_types
+from calipers.data.spending import take_prices_from
 from calipers.errors import InvalidOptionError, UnreadableAnswerError
 
-from .answer_data import check_schema, read_data, repair_messages
+from .answer_data import check_schema, load_reader, read_data, repair_messages
 from .model_answer import Completion
 from .model_request import Tools
+from .prices import price_sources
 
 _ROLES = ("system", "user", "assistant", "tool")
 
@@ -127,7 +129,8 @@ async def ask_for_data(model: Model, ask: Ask) -> Answer:
 async def check_model(model: Model) -> None:
     """Check, at no cost, that a model can be asked: that there is a key which is taken, a server, and a model of that name.
 
-    A model that has a method `check` is checked by that; any other is taken to be there.
+    A model that has a method `check` is checked by that; any other is taken to be there. Libraries that an answer needs are loaded
+    here: inside of a run, that would hold up everything in flight for half a second, and the first judge would be blamed.
 
     Raises:
         ModelError: it cannot be asked; the message says what to do.
@@ -136,6 +139,9 @@ async def check_model(model: Model) -> None:
     made = check() if callable(check) else None
     if inspect.isawaitable(made):
         await made
+    load_reader()
+    take_prices_from(price_sources)
+    price_sources()
 
 
 def as_model(given: Any) -> Model:
