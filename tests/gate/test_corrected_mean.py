@@ -99,6 +99,15 @@ def test_a_gate_holds_the_corrected_rate_against_the_limit(write):
     assert gate(report, at_least=0.9, labels=labels).outcome == "FAIL"
 
 
+def test_a_gate_asks_for_no_more_labels_than_the_run_has_cases(write):
+    report = run(60)
+    labels = write(f"{record.name},{word(record)}" for record in drawn(report, 40))
+    close = round(correction(report, labels=labels).value, 2) - 0.02
+    said = gate(report, at_least=close, labels=labels).findings[-1].advice
+    assert "labels, and the run has 60 cases: run more cases, and label some of them" in said
+    assert "more labels" not in said
+
+
 def test_labels_of_failures_alone_correct_nothing(write):
     report = run()
     failed = [record for record in report.cases if not record.output["liked"]][:40]

@@ -48,6 +48,8 @@ class Claim:
     """Whether the value is a difference."""
     noun: str = "case"
     """What there could be more of."""
+    most: int | None = None
+    """How many of these the run can have: each case takes one label; `None`: as many as you like."""
     in_clusters: bool = False
     """Whether the cases come in clusters, so that more help only in more of these."""
     anytime: bool = False
@@ -289,6 +291,11 @@ def _advice(
     lean = "" if on_good_side else "; so far it leans to the wrong side"
     if needed is not None and needed > claim.measure.n:
         least = "at least " if claim.anytime else "about "
+        if claim.most is not None and needed > claim.most:
+            return (
+                f"needs {least}{about(needed)} {claim.noun}s, and the run has {plural(claim.most, 'case')}: run more cases, and "
+                f"label some of them{lean}"
+            )
         more = f"needs {least}{about(needed - claim.measure.n)} more {claim.noun}s{where}"
         return f"{more}{', if it is as good as its baseline' if equal else ''}{lean}"
     if needed is not None and equal and not claim.anytime:

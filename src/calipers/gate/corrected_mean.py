@@ -276,7 +276,14 @@ def corrected_parts(
             continue
         yield _basis(subject, found, labelled, unit)
         yield Claim(
-            subject=subject, rule=rule, measure=found, limit=limit, above=above, unit=unit, noun="label"
+            subject=subject,
+            rule=rule,
+            measure=found,
+            limit=limit,
+            above=above,
+            unit=unit,
+            noun="label",
+            most=None if found.from_elsewhere else found.n + len(found.others),
         )
 
 
