@@ -96,7 +96,9 @@ def _json(text: str, option: str) -> Any:
     try:
         return loads(text)
     except ValueError as error:
-        raise click.UsageError(f"{option} takes JSON, such as '{{\"order\": 7}}', got {text!r:.200}: {error}") from None
+        raise click.UsageError(
+            f"{option} takes JSON, such as '{{\"order\": 7}}', got {text!r:.200}: {error}"
+        ) from None
 
 
 class JudgeGroup(click.Group):
