@@ -1,17 +1,21 @@
 """The servers speak each protocol as the providers' own clients understand it, and go wrong as real ones do."""
 
 import json
+import warnings
 
 import anthropic
 import httpx
 import openai
 import pytest
-from google import genai
-from google.genai import errors as gemini_errors
 
 from calipers.data.trace import ToolCall
 from calipers.models import Token, Usage
 from calipers.testing import AnthropicServer, GeminiServer, OpenAIServer, Reply
+
+with warnings.catch_warnings():  # Python warns of its texts when it compiles them, which it does once
+    warnings.simplefilter("ignore")
+    from google import genai
+    from google.genai import errors as gemini_errors
 
 KEY = "sk-loopback-1"
 ASK = [{"role": "user", "content": "Is Paris in France?"}]
