@@ -78,7 +78,9 @@ def test_the_command_that_makes_one_is_named():
     assert "calipers judge check" in found.advice
 
 
-@pytest.mark.parametrize(("days", "expected"), [(10, "PASS"), (100, "INCONCLUSIVE")])
+@pytest.mark.parametrize(
+    ("days", "expected"), [(10, "PASS"), (100, "INCONCLUSIVE"), (-0.5, "PASS"), (-9, "INCONCLUSIVE")]
+)
 def test_a_passport_may_be_too_old(days, expected):
     assert outcome(Standing(passport=passport(days=days)), max_age_days=90) == expected
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from calipers import Case, Dataset, ToolCall, Trace, UserTurn, set_eval_attribute
+from calipers import Case, Dataset, Evaluator, ToolCall, Trace, UserTurn, set_eval_attribute
 from calipers.agents import CompositeEvaluator, StatisticalEvaluator
 from calipers.errors import (
     InvalidOptionError,
@@ -17,9 +17,10 @@ from calipers.errors import (
     UnreadableAnswerError,
 )
 from calipers.identity import evaluator_identity
-from calipers.judges import Correct, Grounded, LLMJudge, exhibits_of
+from calipers.judges import Cascade, Correct, Grounded, Jury, LLMJudge, exhibits_of
 from calipers.judges.fence import seal_in
-from calipers.models import Completion
+from calipers.models import Completion, RemoteModel
+from calipers.models.function_model import FunctionModel
 from calipers.rollouts import Graph, Node
 from calipers.testing import ObedientModel, ScriptedJudge, ScriptedModel, make_context
 
@@ -331,6 +332,68 @@ def test_an_address_and_the_code_of_a_function_count(monkeypatch):
     assert version(one) == version(one) != version(other)
     unknown = eval("lambda messages: 'yes'")
     assert version(unknown) != version(unknown)
+
+
+def test_what_a_model_object_was_made_with_counts():
+    from langchain_core.language_models.fake_chat_models import FakeListChatModel
+    from pydantic_ai.models.test import TestModel
+
+    class Calls:
+        def __init__(self, said):
+            self.said = said
+
+        def __call__(self, messages):
+            return self.said
+
+    def remote(query="", **headers):
+        return RemoteModel("openai:a", base_url=f"http://localhost:1/v1{query}", headers=headers)
+
+    def version(model):
+        return LLMJudge("a", model=model).get_evaluator_version()
+
+    pairs = [
+        (
+            lambda: FunctionModel(lambda messages: "yes", name="f"),
+            lambda: FunctionModel(lambda messages: "no", name="f"),
+        ),
+        (lambda: Calls("yes"), lambda: Calls("no")),
+        (lambda: TestModel(settings={"temperature": 0}), lambda: TestModel(settings={"temperature": 1})),
+        (lambda: FakeListChatModel(responses=["a"]), lambda: FakeListChatModel(responses=["b"])),
+        (remote, lambda: remote("?provider=b")),
+        (remote, lambda: remote(**{"x-route": "b"})),
+    ]
+    for one, other in pairs:
+        assert version(one()) == version(one()) != version(other())
+    rotated = [
+        remote("?api_key=aaaa", Authorization="Bearer a"),
+        remote("?api_key=bbbb", Authorization="Bearer b"),
+    ]
+    assert len({version(each) for each in rotated}) == 1, "a new key is not another model"
+
+
+class ReadyOrNot(Evaluator):
+    """Its `before_run` is a plain method, which runs on its own take as well."""
+
+    def before_run(self):
+        raise LookupError("not ready")
+
+    def evaluate(self, ctx):
+        return True
+
+
+def test_a_plain_before_run_counts_inside_of_others_too():
+    plain = ReadyOrNot()
+    outer = [
+        *(plain, Jury([plain, plain]), Cascade(judge=plain), Cascade([plain], judge=plain)),
+        *(CompositeEvaluator([plain]), StatisticalEvaluator(plain)),
+    ]
+    for each in outer:
+        dataset = Dataset(name="d", cases=[Case(name="a", inputs=1)], evaluators=[each])
+        with pytest.raises(LookupError, match="not ready"):
+            dataset.evaluate_sync(str, progress=False)
+        ReadyOrNot.before_run, before = (lambda self: None), ReadyOrNot.before_run
+        assert dataset.evaluate_sync(str, progress=False).cases
+        ReadyOrNot.before_run = before
 
 
 def test_a_changed_model_computes_its_own_column_again_and_no_other(tmp_path):

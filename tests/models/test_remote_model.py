@@ -663,6 +663,28 @@ def test_the_same_question_is_asked_once_and_each_repeat_for_itself():
         assert len(server.requests) == 6
 
 
+def test_what_may_choose_the_model_behind_an_address_keeps_answers_apart():
+    async def asked(*models):
+        return [(await model.ask(question())).text for model in models]
+
+    with OpenAIServer([Reply(text=f"answer {number}") for number in range(9)]) as server, using_cache(Kept()):
+        models = [
+            RemoteModel("openai:some-model", base_url=f"{server.url}{query}", headers=headers)
+            for query, headers in (
+                ("", None),
+                ("?provider=a", None),
+                ("?provider=b", None),
+                ("", {"x-route": "a"}),
+                ("", {"x-route": "b"}),
+            )
+        ]
+        assert len({*asyncio.run(asked(*models))}) == 5
+        same = RemoteModel(
+            "openai:some-model", base_url=server.url, headers={"Authorization": "Bearer other"}
+        )
+        assert asyncio.run(asked(same)) == ["answer 0"], "another key asks the same model"
+
+
 def test_an_answer_that_can_lead_to_no_verdict_is_not_kept():
     for reply in (
         {"text": "Hi", "finish": "length"},

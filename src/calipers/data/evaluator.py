@@ -117,6 +117,14 @@ async def _finish(output: Awaitable[EvaluatorOutput]) -> EvaluatorOutput:
     return await output
 
 
+async def make_ready(evaluator: Any) -> None:
+    """Await `before_run` of an evaluator that has it, which may be a plain method as well."""
+    hook = getattr(evaluator, "before_run", None)
+    made = hook() if callable(hook) else None
+    if inspect.isawaitable(made):
+        await made
+
+
 def changed_fields(evaluator: Any) -> dict[str, Any]:
     """The fields of a dataclass instance whose value is not the default."""
     if not dataclasses.is_dataclass(evaluator):

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from calipers.data.context import EvaluatorContext, rollout_of
-from calipers.data.evaluator import Evaluator, EvaluatorLike
+from calipers.data.evaluator import Evaluator, EvaluatorLike, make_ready
 from calipers.data.evaluator_styles import as_evaluator, checked_evaluators
 from calipers.data.jsonable import safe_repr
 from calipers.data.result import EvaluatorSpec, Skipped
@@ -144,7 +144,7 @@ class TurnEvaluator(Evaluator):
 
     async def before_run(self) -> None:
         """See to what the evaluator needs."""
-        await self._inner.before_run()
+        await make_ready(self._inner)
 
     def as_spec(self) -> EvaluatorSpec:
         """The turn, what is expected, and the evaluator's own spec."""

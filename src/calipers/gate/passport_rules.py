@@ -20,6 +20,8 @@ from .policy import PassportRules
 from .verdict import Finding, Outcome, Unit, interval_words, limit_words, quantity
 
 CHECK: Final = "`calipers judge check JUDGE --run RUN`, with labels of people, makes one"
+_CLOCKS_DIFFER: Final = 1.0
+"""Days by which the clocks of two machines may differ."""
 _MORE: Final = "label more attempts, and check the judge again"
 
 
@@ -102,12 +104,14 @@ def _known(subject: str, passport: Passport) -> Finding:
 
 def _age(subject: str, passport: Passport, most: float) -> Finding:
     days = passport.age()
-    old = days > most
+    to_come = days < -_CLOCKS_DIFFER
+    old = days > most or to_come
+    when = "which is to come: a clock is wrong" if to_come else f"{plural(max(0, int(days)), 'day')} ago"
     return Finding(
         subject=subject,
         rule=f"a passport at most {limit_words(most, 'number')} days old",
         outcome="INCONCLUSIVE" if old else "PASS",
-        said=f"checked on {passport.at[:10]}, {plural(int(days), 'day')} ago",
+        said=f"checked on {passport.at[:10]}, {when}",
         advice="check the judge again: `calipers judge check JUDGE --run RUN`" if old else None,
         value=days,
         limit=most,

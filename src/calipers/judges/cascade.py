@@ -29,7 +29,7 @@ import msgspec
 from calipers.comparison.case_pairs import case_content
 from calipers.data.argument_checks import check_choice, check_share, check_texts, check_whole_number
 from calipers.data.context import EvaluatorContext
-from calipers.data.evaluator import Evaluator, EvaluatorLike
+from calipers.data.evaluator import Evaluator, EvaluatorLike, make_ready
 from calipers.data.evaluator_output import EvaluatorOutput, Judgement, read_parts
 from calipers.data.evaluator_styles import as_evaluator, checked_evaluators
 from calipers.data.result import EvaluationReason, Skipped
@@ -123,9 +123,7 @@ class Cascade(Evaluator):
     async def before_run(self) -> None:
         """See that every part can be asked."""
         for part in self._parts():
-            check = getattr(part, "before_run", None)
-            if check is not None:
-                await check()
+            await make_ready(part)
 
     async def evaluate(self, ctx: EvaluatorContext) -> EvaluatorOutput:
         """Pass or fail, by the last stage that was asked."""

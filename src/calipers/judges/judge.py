@@ -8,19 +8,20 @@ declined or filtered, or that shows that the judge obeyed what it was shown, is 
 If the attempt lacks what is to be shown, the judge is skipped.
 
 The *identity* of a judge is its class and its fields, and as its version the texts of its prompts and the name and address of its
-model, or the code of a function that plays one. Settings of the model are a field. So a changed prompt, model or setting asks again for
-this column and no other. An object that is the model is not compared: clients hold keys and connections.
+model, or the code of a function that plays one. Settings of the model are a field; those that a model of pydantic-ai or LangChain has of its
+own are told by a digest. So a changed prompt, model or setting asks again for this column and no other. An object that is the model is
+otherwise not compared: clients hold keys and connections.
 """
 
 import asyncio
 import dataclasses
+import json
 import os
 import secrets
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
-from types import FunctionType, MethodType
+from hashlib import sha256
 from typing import Any, ClassVar, Final
 
 import msgspec
@@ -31,11 +32,13 @@ from calipers.data.context import EvaluatorContext
 from calipers.data.evaluator import Evaluator, Expectation
 from calipers.data.evaluator_output import EvaluatorOutput
 from calipers.data.jsonable import plain
+from calipers.data.redaction import is_secret_name
 from calipers.data.result import EvaluatorSpec, Skipped
 from calipers.errors import CalipersError, InvalidOptionError, NotApplicableError
 from calipers.identity.callables import task_identity
 from calipers.identity.fingerprint import Unknown
 from calipers.models.answer_cache import cache_in_use, using_cache
+from calipers.models.function_model import FunctionModel
 from calipers.models.model import Answer, Ask, Model, as_model, ask_for_data, check_model
 from calipers.models.model_answer import Completion
 
@@ -47,6 +50,8 @@ MODEL_VARIABLE: Final = "CALIPERS_MODEL"
 """The environment variable that names the default model."""
 _FENCE: Final = "fence"
 """The prompt with the rules about evidence."""
+_SETTING: Final = (str, bool, int, float, list, tuple, Mapping)
+"""What a setting of a model is made of; anything else would not be the same in another process."""
 _OTHER_MODEL: Final = "other_model"
 """The attribute of a result that says who answered, where that is not who was asked: some servers answer for any name."""
 _ASKED: Final[tuple[str, ...]] = ("temperature", "max_tokens", "seed")
@@ -147,17 +152,24 @@ class ModelJudge(Evaluator):
         given = self.model if self.model is not None else default_model()
         if given is None:
             return "no model"
-        if isinstance(given, FunctionType | MethodType | partial):
-            found = task_identity(given)
-            # What cannot be known to be the same is asked again.
-            code = secrets.token_hex(4) if isinstance(found, Unknown) else found.key[:8]
-            return f"{as_model(given).name} ({code})"
         try:
             model = as_model(given)
             address = getattr(model, "address", None)
         except CalipersError:  # it cannot be asked, and a run says so when it begins
             return str(given)
-        return model.name if address is None or address in model.name else f"{model.name} at {address}"
+        if isinstance(model, FunctionModel):
+            found = task_identity(model.function)
+            # What cannot be known to be the same is asked again.
+            code = secrets.token_hex(4) if isinstance(found, Unknown) else found.key[:8]
+            return f"{model.name} ({code})"
+        name = model.name if address is None or address in model.name else f"{model.name} at {address}"
+        more = {
+            key: value
+            for key, value in (getattr(model, "parameters", None) or {}).items()
+            if isinstance(value, _SETTING) and not is_secret_name(str(key))
+        }
+        told = json.dumps(plain(more), sort_keys=True)
+        return f"{name} ({sha256(told.encode()).hexdigest()[:8]})" if more else name
 
     def asked_model(self) -> Model:
         """The model that is asked.

@@ -18,7 +18,7 @@ from statistics import fmean, stdev
 from typing import Any, ClassVar, Final, Literal, TypeAlias
 
 from calipers.data.context import EvaluatorContext
-from calipers.data.evaluator import Evaluator, EvaluatorLike, Expectation
+from calipers.data.evaluator import Evaluator, EvaluatorLike, Expectation, make_ready
 from calipers.data.evaluator_output import EvaluatorOutput, Judgement, read_parts
 from calipers.data.evaluator_styles import as_evaluator, checked_evaluators
 from calipers.data.result import EvaluationReason, Skipped, describe_error
@@ -75,10 +75,8 @@ class Jury(Evaluator):
 
     async def before_run(self) -> None:
         """See that every juror can be asked."""
-        for juror in self.jurors().values():
-            check = getattr(juror, "before_run", None)
-            if check is not None:
-                await check()
+        for juror in self.judges:
+            await make_ready(juror)
 
     async def evaluate(self, ctx: EvaluatorContext) -> EvaluatorOutput:
         """What each juror says, the vote and the disagreement."""

@@ -39,6 +39,12 @@ class LangChainModel:
         self.model = model
         self.name = name or _name(model)
 
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """The settings that the model has of its own."""
+        found = read(self.model, "_identifying_params")
+        return found if isinstance(found, Mapping) else {}
+
     async def ask(self, ask: Ask, /) -> Completion:
         """The answer.
 

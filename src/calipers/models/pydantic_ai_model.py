@@ -41,6 +41,12 @@ class PydanticAIModel:
         system = str(model.system)
         self.name = name or f"{PROVIDERS.get(system, system)}:{model.model_name}"
 
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """The settings that the model has of its own."""
+        found = getattr(self.model, "settings", None)
+        return found if isinstance(found, Mapping) else {}
+
     async def ask(self, ask: Ask, /) -> Completion:
         """The answer.
 

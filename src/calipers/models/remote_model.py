@@ -50,7 +50,7 @@ from .model_answer import Completion, ResponseProblem, Usage, is_list, read
 from .model_errors import Trouble, trouble_of
 from .openai import AZURE_CHAT, CHAT, COMPATIBLE_CHAT, OPENROUTER_CHAT
 from .openai_responses import RESPONSES
-from .request_redaction import shown_address
+from .request_redaction import known_address, open_headers, shown_address
 from .wire_format import WireFormat
 
 FORMATS: Mapping[str, WireFormat] = {
@@ -138,7 +138,7 @@ class RemoteModel:
         cache, key = cache_in_use(), b""
         if cache is not None:
             asked = as_json(wire.body(ask, model), what=f"the question to {self.name}")
-            key = cache_key(self.name, shown_address(self._base(wire)), asked, repeat=ask.repeat)
+            key = cache_key(self.name, self._known_place(), asked, repeat=ask.repeat)
             if (kept := cache.get(key)) is not None:
                 found = _read_kept(kept, wire)
                 _note_other_model(found, wire, model)
@@ -198,7 +198,17 @@ class RemoteModel:
         Raises:
             InvalidOptionError: that is not said, or is no address.
         """
-        return shown_address(self._base(self._format_and_model()[0]))
+        return known_address(self._base(self._format_and_model()[0]))
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """What else decides who answers: headers that carry no secrets."""
+        return dict(open_headers(self.headers))
+
+    def _known_place(self) -> str:
+        """Where the server is, with all that may choose the model behind it."""
+        more = open_headers(self.headers)
+        return f"{self.address} {msgspec.json.encode(more).decode()}" if more else self.address
 
     def _base(self, wire: WireFormat) -> str:
         if "://" in self.name and self.base_url is None:

@@ -2,7 +2,8 @@
 
 from base64 import b64encode
 from collections.abc import Iterable, Mapping
-from urllib.parse import parse_qsl, unquote, urlsplit
+from hashlib import sha256
+from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
 from calipers.data.redaction import is_secret_name, masked_text, without
 
@@ -26,6 +27,25 @@ def shown_address(url: str) -> str:
     if host:
         return f"{parts.scheme}://{host}{parts.path}"
     return url.partition("#")[0].partition("?")[0].rpartition("@")[2]
+
+
+def known_address(url: str) -> str:
+    """A URL as `shown_address` has it, and a digest of its query, by which a gateway may choose the model.
+
+    What is known to be a secret is no part of the digest: a new key is not another model.
+    """
+    try:
+        told = [(name, value) for name, value in parse_qsl(urlsplit(url).query) if not _tells(name)]
+    except ValueError:
+        told = []
+    if not told:
+        return shown_address(url)
+    return f"{shown_address(url)}?{sha256(urlencode(told).encode()).hexdigest()[:8]}"
+
+
+def open_headers(headers: Mapping[str, str] | None) -> list[tuple[str, str]]:
+    """The headers that carry no secrets, in order: a gateway may choose the model by them."""
+    return sorted((name.lower(), str(value)) for name, value in (headers or {}).items() if not _tells(name))
 
 
 def secrets_of(url: str, headers: Mapping[str, str] | None, api_key: str | None = None) -> list[str]:

@@ -89,6 +89,8 @@ class Passport(msgspec.Struct, frozen=True, kw_only=True):
     def age(self, now: datetime | None = None) -> float:
         """Days since the check."""
         then = datetime.fromisoformat(self.at)
+        if then.tzinfo is None:
+            then = then.replace(tzinfo=UTC)
         return ((now or datetime.now(UTC)) - then).total_seconds() / 86400
 
 

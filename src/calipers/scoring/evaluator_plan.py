@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, get_args
 
 from calipers.data.case import Case
-from calipers.data.evaluator import Evaluator, Expectation
+from calipers.data.evaluator import Evaluator, Expectation, make_ready
 from calipers.data.evaluator_styles import InjectedEvaluator, RolloutEvaluator, as_evaluator
 from calipers.data.infrastructure import is_infrastructure
 from calipers.data.jsonable import are_plain
@@ -195,6 +195,4 @@ async def prepare(evaluators: Iterable[Any]) -> None:
         if hook is None or hook is Evaluator.before_run or id(x) in seen:
             continue
         seen.add(id(x))
-        made = x.before_run()
-        if inspect.isawaitable(made):
-            await made
+        await make_ready(x)

@@ -35,7 +35,7 @@ from calipers.agents.verdict_evaluator import (
 from calipers.data.argument_checks import check_choice, check_number, check_share
 from calipers.data.case import Case
 from calipers.data.context import EvaluatorContext
-from calipers.data.evaluator import Evaluator, EvaluatorLike, changed_fields
+from calipers.data.evaluator import Evaluator, EvaluatorLike, changed_fields, make_ready
 from calipers.data.evaluator_output import Judgement, read_output
 from calipers.data.evaluator_styles import as_evaluator
 from calipers.data.result import EvalResult, EvaluatorSpec, EvalVerdict, Skipped
@@ -167,7 +167,7 @@ class CompositeEvaluator(BaseEvaluator):
     async def before_run(self) -> None:
         """See to what the parts need."""
         for part, _ in self._parts:
-            await part.before_run()
+            await make_ready(part)
 
     def as_spec(self) -> EvaluatorSpec:
         """The type's name, the parts by their own specs, and the arguments that differ from their defaults."""

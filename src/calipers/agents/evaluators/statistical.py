@@ -20,7 +20,7 @@ from calipers.agents.test_case import TestCase, as_test_case
 from calipers.agents.verdict_evaluator import BaseEvaluator, Scale, skip, weighted_mean
 from calipers.data.argument_checks import check_choice, check_share
 from calipers.data.case import Case
-from calipers.data.evaluator import Evaluator, EvaluatorLike, changed_fields
+from calipers.data.evaluator import Evaluator, EvaluatorLike, changed_fields, make_ready
 from calipers.data.evaluator_styles import as_evaluator
 from calipers.data.result import EvalResult, EvaluatorSpec, EvalVerdict
 from calipers.data.trace import Trace
@@ -124,7 +124,7 @@ class StatisticalEvaluator(BaseEvaluator):
 
     async def before_run(self) -> None:
         """See to what the inner evaluator needs."""
-        await self._part.before_run()
+        await make_ready(self._part)
 
     def as_spec(self) -> EvaluatorSpec:
         """The type's name, the inner evaluator by its own spec, and the arguments that differ from their defaults."""

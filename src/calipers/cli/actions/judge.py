@@ -12,6 +12,7 @@ from calipers.cli.dataset_files import DatasetFiles
 from calipers.cli.exits import FAILED, NOTHING, PASSED
 from calipers.cli.message import CommandError, shown
 from calipers.cli.named_evaluators import NamedEvaluators
+from calipers.data.evaluator import make_ready
 from calipers.data.evaluator_styles import as_evaluator
 from calipers.errors import InvalidOptionError, NotKnownError
 from calipers.files.project import find_project
@@ -54,9 +55,7 @@ def attack(
     """Try injections on a judge and print what became of them; returns the exit code."""
 
     async def all_of_them() -> InjectionReport:
-        before = getattr(judge, "before_run", None)
-        if before is not None:
-            await before()
+        await make_ready(judge)
         return await attack_judge(judge, candidate=candidate, max_concurrency=max_concurrency)
 
     try:

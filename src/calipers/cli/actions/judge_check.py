@@ -10,6 +10,7 @@ from calipers.cli.exits import NOTHING, PASSED, USAGE
 from calipers.cli.message import CommandError, no_file, note, shown
 from calipers.cli.reports import named_reports
 from calipers.cli.stored_runs import open_or_make, shown_store
+from calipers.data.evaluator import make_ready
 from calipers.data.evaluator_styles import as_evaluator
 from calipers.errors import InvalidOptionError, NotKnownError
 from calipers.gate.human_labels import read_label_file
@@ -67,9 +68,7 @@ def check(
     note(f"Asking {name} about {plural(len(attempts), 'attempt')}, {plural(repeats, 'time')} each{more}")
 
     async def measured() -> Passport:
-        before = getattr(judge, "before_run", None)
-        if before is not None:
-            await before()
+        await make_ready(judge)
         return await check_judge(
             judge,
             attempts,
