@@ -365,14 +365,14 @@ def test_what_a_model_object_was_made_with_counts():
     for one, other in pairs:
         assert version(one()) == version(one()) != version(other())
     rotated = [
-        remote("?api_key=aaaa", Authorization="Bearer a"),
-        remote("?api_key=bbbb", Authorization="Bearer b"),
+        remote(Authorization="Bearer a"),
+        remote(Authorization="Bearer b"),
     ]
     assert len({version(each) for each in rotated}) == 1, "a new key is not another model"
 
 
 class ReadyOrNot(Evaluator):
-    """Its `before_run` is a plain method, which runs on its own take as well."""
+    """Its `before_run` is a plain method."""
 
     def before_run(self):
         raise LookupError("not ready")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from calipers.models.request_redaction import secrets_of, shown_address, shown_text
+from calipers.models.request_redaction import known_address, secrets_of, shown_address, shown_text
 
 
 @pytest.mark.parametrize(
@@ -45,3 +45,13 @@ def test_an_address_that_cannot_be_read_hides_what_the_headers_say():
 
 def test_a_long_text_is_cut():
     assert len(shown_text("x" * 10_000, [])) < 600
+
+
+def test_an_address_is_told_from_others_by_its_query_without_showing_it():
+    bare, one, other = (
+        known_address(f"http://h/v1{query}") for query in ("", "?route=hidden", "?route=other")
+    )
+    assert bare == "http://h/v1"
+    assert len({bare, one, other}) == 3
+    assert "hidden" not in one
+    assert known_address("http://u:p@h/v1?api_key=a#f") == bare, "a new key is not another place"
