@@ -87,7 +87,7 @@ def agent_with_trace(text: str) -> Trace:
     return Trace(output_text=text)
 
 
-def wrong_agent(text: str) -> int:
+def agent_of_numbers(text: str) -> int:
     return len(text)
 
 
@@ -113,7 +113,7 @@ class Nameless:
 assert_type(FunctionAdapter(agent).invoke("a"), Trace)
 assert_type(FunctionAdapter(agent_with_trace).invoke("a"), Trace)
 assert_type(FunctionAdapter(agent_later).invoke("a"), Awaitable[Trace])
-FunctionAdapter(wrong_agent)  # type: ignore[arg-type]
+assert_type(FunctionAdapter(agent_of_numbers).invoke("a"), Trace)
 adapters: list[Adapter] = [
     FunctionAdapter(agent),
     FunctionAdapter(agent_later),

@@ -4,6 +4,7 @@ import asyncio
 import functools
 import threading
 
+import msgspec
 import pytest
 
 from calipers import Case, Dataset, Retry
@@ -16,6 +17,7 @@ from calipers.agents import (
     current_recording,
     tool,
 )
+from calipers.data.jsonable import plain
 from calipers.errors import InvalidTraceError, TaskContractError
 
 
@@ -167,15 +169,37 @@ def test_an_agent_with_a_recorder_of_its_own_that_gives_text_is_recorded_all_the
     assert (trace.agent_name, [call.name for call in trace.tool_calls]) == ("outer", ["shout"])
 
 
-@pytest.mark.parametrize("answer", [None, 3, {"answer": "x"}, b"bytes"], ids=repr)
 @pytest.mark.parametrize("later", [False, True], ids=["sync", "async"])
-def test_an_answer_that_is_no_text_is_a_failure_never_an_empty_answer(answer, later):
+def test_no_answer_is_a_failure_never_an_empty_answer(later):
     async def agent_later(text):
+        return None
+
+    adapter = FunctionAdapter(agent_later if later else lambda text: None, name="bot")
+    with pytest.raises(TaskContractError, match="agent 'bot' gave no answer, but None"):
+        answered(adapter, "x")
+    with pytest.raises(TaskContractError, match="gave no answer, but <generator"):
+        FunctionAdapter(lambda text: (each for each in text)).invoke("x")
+
+
+@pytest.mark.parametrize("answer", [3, {"answer": "x"}, ["a", 1], b"bytes"], ids=repr)
+def test_an_answer_may_be_of_any_type_and_the_trace_has_it_as_json(answer):
+    async def agent_later(text):
+        shout(text)
         return answer
 
-    adapter = FunctionAdapter(agent_later if later else lambda text: answer, name="bot")
-    with pytest.raises(TaskContractError, match="agent 'bot' must answer with text or a Trace"):
-        answered(adapter, "x")
+    def agent_now(text):
+        shout(text)
+        return answer
+
+    for function in (agent_later, agent_now, lambda text: agent_later(text)):
+        adapter = FunctionAdapter(function)
+        assert answered(adapter, "x").output_text == msgspec.json.encode(plain(answer)).decode()
+        case = Dataset(cases=[Case(inputs="x")]).evaluate_sync(adapter, progress=False).cases[0]
+        assert case.output == answer
+        assert [call.name for call in case.trace.tool_calls] == ["shout"]
+        assert case.trace.total_latency_ms > 0
+        talk = Dataset(cases=[Case(turns=["x"])]).evaluate_sync(adapter, progress=False).cases[0]
+        assert next(iter(talk.output.walk())).response == case.trace.output_text
 
 
 def test_inputs_that_are_no_text_reach_the_function_and_are_shown_as_text():

@@ -15,15 +15,13 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any, ClassVar
 
-import msgspec
-
 from calipers.agents.recording import Recording, TraceRecorder
-from calipers.data.attempt import running_attempt
-from calipers.data.jsonable import plain
 from calipers.data.trace import Trace, Turn, TurnType
 from calipers.errors import MissingExtraError, TaskContractError
 from calipers.models.accounting import count
 from calipers.models.model_answer import Completion, Usage
+
+from .function import is_turn, text_of
 
 
 class FrameworkAdapter:
@@ -78,9 +76,7 @@ class FrameworkAdapter:
             state: of a conversation; the messages so far are kept in it.
         """
         output, recording = await self._run(inputs, {} if state is None else state)
-        attempt = running_attempt()
-        is_turn = attempt is not None and bool(attempt.case.turns)
-        return recording.trace if is_turn else output
+        return recording.trace if is_turn() else output
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r})"
@@ -138,13 +134,6 @@ def load_framework(module: str, framework: str, extra: str) -> Any:
 def no_agent(agent: Any, of: str) -> TaskContractError:
     """The error for an object that is no agent of a framework."""
     return TaskContractError(f"expected {of}, got {type(agent).__name__}: {agent!r:.200}")
-
-
-def text_of(value: Any) -> str:
-    """An answer as a text: anything else than text as JSON, and nothing as an empty text."""
-    if value is None or isinstance(value, str):
-        return value or ""
-    return msgspec.json.encode(plain(value)).decode()
 
 
 def tell(recording: Recording, told: Trace) -> None:

@@ -2,21 +2,26 @@
 
 Any object with a `name` and a method `invoke` is an adapter: no base class, no registration.
 
-The function takes a text and returns one; what it does meanwhile is recorded. Functions marked with `@tool` appear in
-the trace, and `current_recording()` is there for model calls. A function may also return a `Trace` of its own. Errors are
-raised, so that a run can retry, count and show them.
+The function takes a text and answers; what it does meanwhile is recorded. Functions marked with `@tool` appear in the trace, and
+`current_recording()` is there for model calls. An answer may be of any type: in a run it is the output, and the trace has it as
+JSON. `None` is no answer. A function may also return a `Trace` of its own. Errors are raised, so that a run can retry, count and
+show them.
 """
 
 import functools
 import inspect
+import types
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import ExitStack
 from typing import Any, Generic, Protocol, overload, runtime_checkable
 
+import msgspec
 from typing_extensions import TypeVar
 
 from calipers.agents.call_evidence import Found, tools_reached
 from calipers.agents.recording import Recording, TraceRecorder
+from calipers.data.attempt import running_attempt
+from calipers.data.jsonable import plain
 from calipers.data.trace import Trace
 from calipers.errors import TaskContractError
 
@@ -46,7 +51,7 @@ class FunctionAdapter(Generic[AnswerT]):
     ```
 
     Args:
-        function: takes the request, gives the answer as text, or a `Trace`.
+        function: takes the request, gives the answer, as text or anything else, or a `Trace`.
         name: the agent's name; default: the function's.
         model: the model the agent asks.
         tags: of each trace.
@@ -62,7 +67,7 @@ class FunctionAdapter(Generic[AnswerT]):
     @overload
     def __init__(
         self: "FunctionAdapter[Awaitable[Trace]]",
-        function: Callable[[Any], Awaitable[str | Trace]] | Callable[[Any], Awaitable[str]],
+        function: Callable[[Any], Awaitable[object]],
         *,
         name: str | None = ...,
         model: str | None = ...,
@@ -73,7 +78,7 @@ class FunctionAdapter(Generic[AnswerT]):
     @overload
     def __init__(
         self: "FunctionAdapter[Trace]",
-        function: Callable[[Any], str | Trace],
+        function: Callable[[Any], object],
         *,
         name: str | None = ...,
         model: str | None = ...,
@@ -112,11 +117,11 @@ class FunctionAdapter(Generic[AnswerT]):
 
     def invoke(self, input_text: Any, /) -> AnswerT:
         """Ask the agent: the trace, or an awaitable of it if the function is async."""
-        return self._invoke_later(input_text) if self.is_async else self._invoke(input_text)  # type: ignore[return-value]
+        return self._ask(input_text, _trace)  # type: ignore[no-any-return]
 
     def __call__(self, input_text: Any, /) -> Any:
-        """Ask the agent, as the task of a run."""
-        return self.invoke(input_text)
+        """Ask the agent, as the task of a run: the trace, or the answer if that is not text, and then the attempt has the trace."""
+        return self._ask(input_text, _output)
 
     def __repr__(self) -> str:
         return f"FunctionAdapter({self.function!r}, name={self.name!r})"
@@ -135,37 +140,64 @@ class FunctionAdapter(Generic[AnswerT]):
     def _reaches_tools(self) -> Found:
         return tools_reached(self.function)
 
-    def _invoke(self, asked: Any) -> Any:
+    def _ask(self, asked: Any, give: Callable[[Any, Trace], Any]) -> Any:
+        return self._invoke_later(asked, give) if self.is_async else self._invoke(asked, give)
+
+    def _invoke(self, asked: Any, give: Callable[[Any, Trace], Any]) -> Any:
         recording = self._recording(asked)
         with ExitStack() as block:
             block.enter_context(recording)
             answer = self.function(asked)
             if inspect.isawaitable(answer):  # a plain function around an async one, such as a lambda
                 recording.suspend()
-                return self._finish(block.pop_all(), recording, answer)
+                return self._finish(block.pop_all(), recording, answer, give)
             own = self._own_trace(recording, answer)
-        return own or recording.trace
+        return give(answer, own or recording.trace)
 
-    async def _invoke_later(self, asked: Any) -> Trace:
+    async def _invoke_later(self, asked: Any, give: Callable[[Any, Trace], Any]) -> Any:
         recording = self._recording(asked)
         with recording:
-            own = self._own_trace(recording, await self.function(asked))
-        return own or recording.trace
+            answer = await self.function(asked)
+            own = self._own_trace(recording, answer)
+        return give(answer, own or recording.trace)
 
-    async def _finish(self, block: ExitStack, recording: Recording, answer: Awaitable[Any]) -> Trace:
+    async def _finish(
+        self, block: ExitStack, recording: Recording, later: Awaitable[Any], give: Callable[[Any, Trace], Any]
+    ) -> Any:
         with block:
             recording.resume()
-            own = self._own_trace(recording, await answer)
-        return own or recording.trace
+            answer = await later
+            own = self._own_trace(recording, answer)
+        return give(answer, own or recording.trace)
 
     def _own_trace(self, recording: Recording, answer: Any) -> Trace | None:
-        """The trace that the function returned; `None` if it returned the text of the recorded one."""
+        """The trace that the function returned; `None` if it returned the answer of the recorded one."""
         if isinstance(answer, Trace):
             return answer
-        if not isinstance(answer, str):
+        if answer is None or isinstance(answer, types.GeneratorType | types.AsyncGeneratorType):
             raise TaskContractError(
-                f"the agent {self.name!r} must answer with text or a Trace, got {answer!r:.200}: "
-                "turn it into text in the function"
+                f"the agent {self.name!r} gave no answer, but {answer!r:.200}: return a text, a Trace or any other value"
             )
-        recording.output_text = answer
+        recording.output_text = text_of(answer)
         return None
+
+
+def text_of(value: Any) -> str:
+    """An answer as a text: anything else than text as JSON, and nothing as an empty text."""
+    if value is None or isinstance(value, str):
+        return value or ""
+    return msgspec.json.encode(plain(value)).decode()
+
+
+def is_turn() -> bool:
+    """Whether this code answers a turn of a conversation, where an answer is a text."""
+    attempt = running_attempt()
+    return attempt is not None and bool(attempt.case.turns)
+
+
+def _trace(_answer: Any, trace: Trace) -> Trace:
+    return trace
+
+
+def _output(answer: Any, trace: Trace) -> Any:
+    return trace if isinstance(answer, str | Trace) or is_turn() else answer

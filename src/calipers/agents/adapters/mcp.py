@@ -21,7 +21,8 @@ from calipers.data.trace import ToolCall
 from calipers.errors import InvalidCaseError, InvalidTraceError
 from calipers.spans.messages import told, unwrapped
 
-from .framework import FrameworkAdapter, load_framework, no_agent, tell, text_of
+from .framework import FrameworkAdapter, load_framework, no_agent, tell
+from .function import text_of
 from .observed_calls import ObservedCalls
 
 
