@@ -20,8 +20,8 @@ def test_a_run_is_written_in_every_format_in_a_file_named_after_it(kept, caliper
     done = calipers("export", "latest", *(word for form in EXPORT_FORMATS for word in ("--to", form)))
     assert (done.exit_code, done.stdout) == (0, "")
     written = sorted(path.suffix for path in folder.iterdir() if path.suffix[1:] in EXPORT_FORMATS)
-    assert written == [".csv", ".jsonl", ".parquet"]
-    assert done.stderr.count("Wrote ") == 3
+    assert written == [".csv", ".jsonl", ".otlp", ".parquet"]
+    assert done.stderr.count("Wrote ") == 4
 
 
 def test_standard_output_holds_the_file_and_nothing_else(kept, calipers):
@@ -42,7 +42,7 @@ def test_standard_output_holds_the_file_and_nothing_else(kept, calipers):
     ("words", "code", "says"),
     [
         (["latest"], 2, "Missing option '--to'"),
-        (["latest", "--to", "xml"], 2, "one of parquet, jsonl, csv, got 'xml'"),
+        (["latest", "--to", "xml"], 2, "one of parquet, jsonl, csv, otlp, got 'xml'"),
         (["latest", "--to", "jsonl", "--table", "results"], 2, "leave out the table"),
         (["latest", "--to", "csv:-", "--to", "csv:-"], 2, "two --to write to standard output"),
         (["latest", "--to", "csv", "--table", "cells"], 2, "'cells' is not one of"),

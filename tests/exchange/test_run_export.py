@@ -136,12 +136,12 @@ def test_where_a_run_goes(to, expected):
 @pytest.mark.parametrize(
     ("to", "says"),
     [
-        ("", "one of parquet, jsonl, csv, got ''"),
+        ("", "one of parquet, jsonl, csv, otlp, got ''"),
         ("-", "Write 'jsonl:-'"),
         ("csv:", "names no file: write 'csv:-'"),
         ("parqet:x", "did you mean 'parquet'"),
         ("json", "did you mean 'jsonl'"),
-        ("report.html", "one of parquet, jsonl, csv, got 'report.html'"),
+        ("report.html", "one of parquet, jsonl, csv, otlp, got 'report.html'"),
     ],
 )
 def test_what_is_no_format_is_told_what_is(to, says):

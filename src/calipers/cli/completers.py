@@ -22,7 +22,7 @@ FORMATS = {
 }
 """Formats of report files and how they usually end: those of `calipers.views.formats`, as a test makes sure."""
 
-EXPORTS = ("parquet", "jsonl", "csv")
+EXPORTS = ("parquet", "jsonl", "csv", "otlp")
 """Formats of exported runs."""
 
 

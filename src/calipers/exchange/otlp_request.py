@@ -50,7 +50,7 @@ def read_body(form: Form, body: bytes) -> Body:
         problem = f"the request is cut off or damaged: {error}"
         if form == "J" and not items:
             with suppress(msgspec.DecodeError, ValueError, OverflowError, RecursionError):
-                for item in otlp_json.read_cut_request(body):
+                for item in otlp_json.read_loosely(body):
                     items.append(item)  # noqa: PERF402 - those before an error are kept
     known = [item for item in items if item.trace_id and item.span_id]
     nameless = len(items) - len(known)

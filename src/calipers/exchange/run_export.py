@@ -4,6 +4,7 @@
 |---|---|
 | `parquet` | data frames and databases: a table with typed columns, see `run_tables` |
 | `csv` | spreadsheets: the same table as text, in which no cell is a formula |
+| `otlp` | tools for traces: spans of each attempt in OTLP, as JSON, with the results as events; see `otlp_export` |
 | `jsonl` | everything about a run, so that `import_run` gives the same run again; see `run_jsonl` |
 
 Attempts are read from the store as they are written, so memory does not grow with the run. A file appears whole or not at all.
@@ -25,13 +26,14 @@ from calipers.stores.store_url import open_store
 from calipers.views.csv_file import table_lines
 from calipers.views.formats import write_chunks
 
+from .otlp_export import otlp_lines
 from .run_jsonl import run_lines
 from .run_tables import ATTEMPTS, TABLES, Row, Table, parquet_chunks
 
-ExportFormat: TypeAlias = Literal["parquet", "jsonl", "csv"]
+ExportFormat: TypeAlias = Literal["parquet", "jsonl", "csv", "otlp"]
 """What a run can be exported as."""
 
-EXPORT_FORMATS: Final[tuple[ExportFormat, ...]] = ("parquet", "jsonl", "csv")
+EXPORT_FORMATS: Final[tuple[ExportFormat, ...]] = ("parquet", "jsonl", "csv", "otlp")
 
 
 class ExportTarget(NamedTuple):
@@ -88,6 +90,8 @@ def run_chunks(store: Store, run: RunInfo, form: ExportFormat, table: Table = AT
     """The pieces of an exported file, read from the store as they are asked for."""
     if form == "jsonl":
         return run_lines(store, run)
+    if form == "otlp":
+        return otlp_lines(store, run)
     rows = table.rows(store, run)
     if form == "csv":
         return table_lines([column.name for column in table.columns], (_as_text(row, table) for row in rows))
@@ -138,6 +142,6 @@ def check_table(form: ExportFormat, table: str | None) -> Table:
     """
     if table is None:
         return ATTEMPTS
-    if form == "jsonl":
-        raise InvalidOptionError("jsonl holds attempts and results together: leave out the table")
+    if form in {"jsonl", "otlp"}:
+        raise InvalidOptionError(f"{form} holds attempts and results together: leave out the table")
     return TABLES[check_choice("table", table, TABLES)]

@@ -8,6 +8,7 @@ if there is one, and in order. The span is right about result and failure, the m
 - What neither shows is unknown (`ToolCall.unknown`): arguments that were left out, a result that no later request tells, whether a
   call that was asked for was run at all.
 - A framework may let its model answer by calling a tool. That call is the answer, and no tool call.
+- A run that `calipers export --to otlp` wrote has the whole trace on the span of the agent, and that is the trace.
 """
 
 import hashlib
@@ -21,11 +22,14 @@ import msgspec
 from msgspec import UNSET
 
 from calipers.data.trace import UNKNOWN, LLMCall, ToolCall, Trace, Turn, TurnType
+from calipers.errors import InvalidTraceError
 
 from .messages import Call, Message, Result, Text, Usage, pair_results, parts_of, structured
 from .runs import Request, Run
 from .steps import ToolStep, span_failure
 
+WHOLE_TRACE: Final = "calipers.trace"
+"""An attribute of an agent's span with the whole trace, as exported runs have it."""
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -46,6 +50,8 @@ class _Slot(msgspec.Struct):
 
 def trace_of(runs: Sequence[Run]) -> Trace:
     """The trace of one conversation, given its runs in order. What they do not show is noted in `metadata["notes"]`."""
+    if (told := _told_whole(runs)) is not None:
+        return told
     requests = sorted(
         (request for run in runs for request in run.requests), key=lambda request: request.start_ns
     )
@@ -89,6 +95,17 @@ def _not_shown(requests: Sequence[Request], turns: Iterable[Turn]) -> Iterator[s
         dark = sum(what in call.unknown for call in calls)
         if dark:
             yield f"{dark} of {len(calls)} tool calls do not show their {what}"
+
+
+def _told_whole(runs: Sequence[Run]) -> Trace | None:
+    """The trace that was exported by `calipers export`, if it was."""
+    written = runs[0].agents[0].node.attributes.get(WHOLE_TRACE) if runs[0].agents else None
+    if len(runs) > 1 or not isinstance(written, str):
+        return None
+    try:
+        return Trace.from_dict(msgspec.json.decode(written))
+    except (msgspec.DecodeError, InvalidTraceError):  # the spans tell what they can
+        return None
 
 
 def _shows_calls(runs: Sequence[Run], requests: Sequence[Request]) -> bool:

@@ -17,6 +17,8 @@ calipers export latest --to parquet:attempts.parquet
 calipers export latest --to parquet:results.parquet --table results
 # everything, to be imported elsewhere
 calipers export 20261116-0223 --to jsonl:run.jsonl
+# spans with their judgements, for a tool that shows traces
+calipers export latest --to otlp:spans.otlp
 # for a spreadsheet
 calipers export latest --to csv
 """
@@ -30,7 +32,7 @@ calipers export latest --to csv
     multiple=True,
     required=True,
     shell_complete=complete_export,
-    help="What to write: parquet, jsonl or csv. Without a path, the file is named after the run's id; the path - is "
+    help="What to write: parquet, jsonl, csv or otlp. Without a path, the file is named after the run's id; the path - is "
     "standard output. Repeatable.",
 )
 @click.option(
@@ -41,7 +43,7 @@ calipers export latest --to csv
 )
 @store_option
 def command(*, run: str, to: Sequence[str], table: str | None, store: str | None) -> int:
-    """Write a kept run to a file: as a table for data frames, databases and spreadsheets, or whole, to be imported elsewhere.
+    """Write a kept run to a file: as a table for data frames, databases and spreadsheets, as spans in OTLP, or whole, to be imported elsewhere.
 
     RUN is an id, the beginning of one, a name, or latest. A run that is still going on is written as far as it is.
 
