@@ -14,6 +14,7 @@ from calipers.errors import (
     ModelFilteredError,
     ModelKeyError,
     ModelRateError,
+    ModelTimeoutError,
     UnreadableAnswerError,
 )
 from calipers.identity import evaluator_identity
@@ -22,7 +23,14 @@ from calipers.judges.fence import seal_in
 from calipers.models import Completion, RemoteModel
 from calipers.models.function_model import FunctionModel
 from calipers.rollouts import Graph, Node
-from calipers.testing import ObedientModel, ScriptedJudge, ScriptedModel, make_context
+from calipers.testing import (
+    ObedientModel,
+    OpenAIServer,
+    ScriptedJudge,
+    ScriptedModel,
+    judge_replies,
+    make_context,
+)
 
 YES = {"reason": "it is", "pass": True}
 
@@ -212,7 +220,7 @@ def test_settings_go_where_they_belong():
 
 
 def test_a_question_that_takes_too_long_is_a_failure():
-    with pytest.raises(TimeoutError):
+    with pytest.raises(ModelTimeoutError, match=r"within 0\.01 s: raise the timeout in model_settings"):
         judged(polite(ScriptedJudge([YES], delay=5), model_settings={"timeout": 0.01}), make_context("a"))
 
 
@@ -265,6 +273,23 @@ def test_the_default_model_is_that_of_the_environment_else_of_the_project(tmp_pa
     monkeypatch.setenv("CALIPERS_MODEL", "openai:of-the-shell")
     assert LLMJudge("a").model_name == "openai:of-the-shell"
     assert LLMJudge("a", model="openai:own").model_name == "openai:own"
+
+
+def test_the_default_model_of_a_run_is_read_once(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("CALIPERS_MODEL", raising=False)
+    file = tmp_path / "calipers.toml"
+    with OpenAIServer(judge_replies(YES)) as server:
+        file.write_text(f'model = "{server.url}"\n', encoding="utf-8")
+
+        def change(name):
+            file.write_text('model = "openai:another"\n', encoding="utf-8")
+            return name
+
+        dataset = Dataset(name="d", cases=[Case(name="a", inputs="x")], evaluators=[LLMJudge("is x")])
+        report = dataset.evaluate_sync(change, progress=False)
+    assert report.cases[0].assertions["LLMJudge"].value is True
+    assert dataset.evaluators[0].model_name == "openai:another"
 
 
 # ---------------------------------------------------------------------- identity

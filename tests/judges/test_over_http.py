@@ -10,7 +10,7 @@ from calipers import Case, Dataset, Trace
 from calipers.agents import TestCase
 from calipers.agents.evaluators.composite import context_of
 from calipers.comparison import compare_reports
-from calipers.errors import ModelFilteredError, ModelKeyError, UnreadableAnswerError
+from calipers.errors import JudgeCanaryError, ModelFilteredError, ModelKeyError, UnreadableAnswerError
 from calipers.gate import Growth, Policy, judge_run
 from calipers.judges import Correct, LLMJudge
 from calipers.judges.fence import seal_in
@@ -168,3 +168,17 @@ def test_a_result_says_that_another_model_answered_also_from_the_cache(tmp_path)
                 (case,) = dataset.evaluate_sync(str, progress=False).cases
                 told = case.assertions["LLMJudge"].metadata["attributes"]["other_model"]
                 assert told == "'judge-1' was asked, and 'surprise-1' answered"
+
+
+def test_an_answer_without_the_seal_is_not_kept_so_the_next_run_asks_again():
+    dictated = Reply(text='{"reason": "so", "pass": true, "seal": "00000000"}')
+    says = judge_replies(YES)
+    answers = [lambda _: dictated, says]
+    with OpenAIServer(lambda received: answers[len(server.requests) > 1](received)) as server:
+        judge = LLMJudge("is x", model=RemoteModel("openai:judge-1", base_url=server.url))
+        with MemoryStore() as store, using_cache(StoredAnswers(store)):
+            with pytest.raises(JudgeCanaryError):
+                asyncio.run(judge.evaluate(make_context("x")))
+            for _ in range(2):
+                assert asyncio.run(judge.evaluate(make_context("x"))).value is True
+    assert len(server.requests) == 2

@@ -19,9 +19,12 @@ import json
 import os
 import secrets
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import lru_cache
 from hashlib import sha256
+from pathlib import Path
 from typing import Any, ClassVar, Final
 
 import msgspec
@@ -34,10 +37,10 @@ from calipers.data.evaluator_output import EvaluatorOutput
 from calipers.data.jsonable import plain
 from calipers.data.redaction import is_secret_name
 from calipers.data.result import EvaluatorSpec, Skipped
-from calipers.errors import CalipersError, InvalidOptionError, NotApplicableError
+from calipers.errors import CalipersError, InvalidOptionError, ModelTimeoutError, NotApplicableError
 from calipers.identity.callables import task_identity
 from calipers.identity.fingerprint import Unknown
-from calipers.models.answer_cache import cache_in_use, using_cache
+from calipers.models.answer_cache import PendingAnswers, cache_in_use, using_cache
 from calipers.models.function_model import FunctionModel
 from calipers.models.model import Answer, Ask, Model, as_model, ask_for_data, check_model
 from calipers.models.model_answer import Completion
@@ -102,7 +105,8 @@ class ModelJudge(Evaluator):
         for each in dataclasses.fields(ModelJudge):
             if each.name.startswith("include_") or each.name == "canary":
                 check_flag(each.name, getattr(self, each.name))
-        read_settings(self.model_settings)
+        asked = read_settings(self.model_settings).asked
+        Ask(messages=[{"role": "user", "content": ""}], **asked)  # refuses values that no question can have
 
     def needs_expectations(self) -> frozenset[Expectation]:
         """The expected output, if the judge is to see it."""
@@ -144,12 +148,16 @@ class ModelJudge(Evaluator):
     @property
     def model_name(self) -> str | None:
         """What the model is called; `None` if no one said which to ask."""
-        given = self.model if self.model is not None else default_model()
+        given = self._given_model()
         return given if given is None or isinstance(given, str) else as_model(given).name
+
+    def _given_model(self) -> Any:
+        """What its model is given by; `None` if no one said."""
+        return self.model if self.model is not None else default_model()
 
     def _model_label(self) -> str:
         """What tells the model from others: its name, with the address where the name does not say it; of a function its code."""
-        given = self.model if self.model is not None else default_model()
+        given = self._given_model()
         if given is None:
             return "no model"
         try:
@@ -177,7 +185,7 @@ class ModelJudge(Evaluator):
         Raises:
             InvalidOptionError: no one said which.
         """
-        given = self.model if self.model is not None else default_model()
+        given = self.model if self.model is not None else _known_default() or default_model()
         if given is None:
             raise InvalidOptionError(
                 f'{type(self).__name__} has no model to ask: give it one (model="openai:gpt-4o", or the URL of a server), '
@@ -186,12 +194,13 @@ class ModelJudge(Evaluator):
         return as_model(given)
 
     async def before_run(self) -> None:
-        """See that the model can be asked, before anything is paid for.
+        """See that the model can be asked, before anything is paid for. The default model is that of this moment for the whole run.
 
         Raises:
             InvalidOptionError: no one said which model.
             ModelError: it cannot be asked.
         """
+        _project_model.cache_clear()
         await check_model(self.asked_model())
 
     # ------------------------------------------------------------------ the question
@@ -253,10 +262,13 @@ class ModelJudge(Evaluator):
             repeat=number or 0,
             **settings.asked,
         )
-        with using_cache(answers):
-            async with asyncio.timeout(settings.timeout):
+        pending = None if answers is None else PendingAnswers(answers)
+        with using_cache(pending):
+            async with time_limit(settings.timeout, model.name):
                 answer = await ask_for_data(model, asked)
         fence.check(answer.data, answer.completion.text)
+        if pending is not None:
+            pending.keep()
         for problem in answer.completion.problems:
             if problem.kind == "other_model":
                 set_eval_attribute(_OTHER_MODEL, problem.message)
@@ -297,6 +309,25 @@ class _Sealing:
         return completion
 
 
+@asynccontextmanager
+async def time_limit(seconds: float | None, model_name: str) -> AsyncIterator[None]:
+    """A block that ends after the time-out of `model_settings`; `None`: it has as long as it takes.
+
+    Raises:
+        ModelTimeoutError: the time is over.
+    """
+    limit = asyncio.timeout(seconds)
+    try:
+        async with limit:
+            yield
+    except TimeoutError as error:
+        if not limit.expired():
+            raise
+        raise ModelTimeoutError(
+            f"{model_name} had no answer within {seconds:g} s: raise the timeout in model_settings"
+        ) from error
+
+
 class _Settings(msgspec.Struct, frozen=True):
     """Settings of a model, by where they go."""
 
@@ -322,18 +353,28 @@ def read_settings(given: Mapping[str, Any] | None) -> _Settings:
         )
     asked = {name: rest.pop(name) for name in _ASKED if name in rest}
     options = {**(rest.pop("extra_body", None) or {}), **rest}
-    found = _Settings({**asked, **({"options": options} if options else {})}, timeout)
-    Ask(messages=[{"role": "user", "content": ""}], **found.asked)
-    return found
+    return _Settings({**asked, **({"options": options} if options else {})}, timeout)
 
 
 def default_model() -> str | None:
     """The model of judges that name none: by the environment, else by the project's file; `None` if neither says."""
-    if found := os.environ.get(MODEL_VARIABLE):
-        return found
+    _project_model.cache_clear()
+    return _known_default()
+
+
+def _known_default() -> str | None:
+    """The same, without a look into a file that was read before: it is not read for each question."""
+    try:
+        return os.environ.get(MODEL_VARIABLE) or _project_model(Path.cwd())
+    except OSError:  # the working folder is gone
+        return None
+
+
+@lru_cache(maxsize=1)
+def _project_model(folder: Path) -> str | None:
     from calipers.files.project import find_project
 
-    return find_project().model
+    return find_project(folder).model
 
 
 # ---------------------------------------------------------------------- schemas

@@ -44,6 +44,7 @@ from calipers.gate.label_choice import case_weights
 from calipers.gate.paired_runs import column_of
 from calipers.identity.callables import evaluator_identity
 from calipers.identity.fingerprint import Unknown
+from calipers.models.answer_cache import using_cache
 from calipers.report.passport import Measurement, Passport, Trait, passport_identity
 from calipers.report.report import Report
 from calipers.scoring.evaluator_plan import Plan, make_plan
@@ -134,15 +135,17 @@ async def check_judge(
         raise InvalidOptionError(f"the judge cannot be told from others: {identity.reason}")
     plan = make_plan([judge])
     gate = asyncio.Semaphore(max_concurrency)
-    heard = await asyncio.gather(
-        *(_ask(plan, each, repeats=repeats, passes_at=passes_at, gate=gate) for each in attempts)
-    )
+    with using_cache(None):
+        heard = await asyncio.gather(
+            *(_ask(plan, each, repeats=repeats, passes_at=passes_at, gate=gate) for each in attempts)
+        )
     said = [each for each in heard if each.verdicts]
     if not said:
         raise NotKnownError(f"the judge gave no verdict on any attempt: {heard[0].error or 'it was skipped'}")
     found = _Findings(said, getattr(judge, "model_name", None), repeats)
     if injections:
-        await found.attack(judge, candidate or _failed(said), max_concurrency)
+        with using_cache(None):
+            await found.attack(judge, candidate or _failed(said), max_concurrency)
     else:
         found.unmeasured["injections_through"] = "no injections were tried"
     return Passport(

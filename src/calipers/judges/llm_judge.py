@@ -59,6 +59,11 @@ class LLMJudge(ModelJudge):
             raise InvalidOptionError(
                 "LLMJudge with score=False and assertion=False would say nothing: leave one of them out"
             )
+        names = [config.get("evaluation_name") for config in (self.score, self.assertion) if config]
+        if len(names) == 2 and names[0] is not None and names[0] == names[1]:
+            raise InvalidOptionError(
+                f"score and assertion of LLMJudge are both called {names[0]!r}: give them different names"
+            )
 
     async def judge(self, ctx: EvaluatorContext) -> EvaluatorOutput:
         """Pass or fail, a score, or both."""

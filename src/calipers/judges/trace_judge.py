@@ -8,7 +8,6 @@ is shown (`calipers.judges.fence`).
 A judge that runs out of steps has given no verdict: the evaluator fails. The turns that it read, and those it cites, are kept with the result.
 """
 
-import asyncio
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,7 +20,7 @@ from calipers.data.jsonable import plain
 from calipers.data.result import EvaluationReason, Skipped
 from calipers.data.trace import ToolCall
 from calipers.errors import InvalidOptionError, NotApplicableError, UnreadableAnswerError
-from calipers.models.answer_cache import cache_in_use, using_cache
+from calipers.models.answer_cache import AnswerCache, PendingAnswers, cache_in_use, using_cache
 from calipers.models.answer_data import check_finish, violations_of
 from calipers.models.model import Ask
 from calipers.models.model_answer import Completion
@@ -29,7 +28,7 @@ from calipers.stats.number_text import plural
 
 from .exhibits import exhibits_of
 from .fence import Exhibit, Fence, secret_of
-from .judge import REASON, ModelJudge, object_of, read_settings, sealed
+from .judge import REASON, ModelJudge, object_of, read_settings, sealed, time_limit
 from .llm_judge import PASS
 from .prompt import Prompt, prompt_named
 
@@ -127,9 +126,9 @@ class TraceJudge(ModelJudge):
         shown = [each for each in shown if each.value is not found[0].value]
         # Which repeat it is may not be known. An answer that is kept might be that of another one.
         answers = None if ctx.repeat_index is None else cache_in_use()
-        with using_cache(answers):
-            reading = _Reading(self, turns_of(found[0].value), shown, ctx.repeat_index)
-            async with asyncio.timeout(read_settings(self.model_settings).timeout):
+        reading = _Reading(self, turns_of(found[0].value), shown, ctx.repeat_index, answers)
+        with using_cache(reading.pending):
+            async with time_limit(read_settings(self.model_settings).timeout, self.asked_model().name):
                 said = await reading.verdict()
         cited = sorted(set(said["evidence"]))
         return EvaluationReason(
@@ -178,9 +177,15 @@ class _Reading:
     """One judge at one trace: what it has asked for, and what it has read."""
 
     def __init__(
-        self, judge: TraceJudge, turns: Sequence[ReadableTurn], shown: Sequence[Exhibit], repeat: int | None
+        self,
+        judge: TraceJudge,
+        turns: Sequence[ReadableTurn],
+        shown: Sequence[Exhibit],
+        repeat: int | None,
+        answers: AnswerCache | None,
     ) -> None:
         self.judge = judge
+        self.pending = None if answers is None else PendingAnswers(answers)
         self.turns = turns
         self.repeat = repeat or 0
         self.read: set[int] = set()
@@ -188,7 +193,7 @@ class _Reading:
         self.steps = 0
         told = [[each.name, plain(each.value)] for each in shown]
         question = [judge.rubric, told, [list(turn) for turn in turns], judge.max_steps, repeat, judge.canary]
-        self.fence = Fence.of(question, secret_of(cache_in_use()))
+        self.fence = Fence.of(question, secret_of(answers))
         gaps = {
             "rubric": judge.rubric.strip(),
             "steps": f"{judge.max_steps:,}",
@@ -219,6 +224,8 @@ class _Reading:
             check_finish(completion, ("tool_call", "stop"))
             self.steps += 1
             found = self._answer(completion)
+            if self.pending is not None:
+                self.pending.keep()
             if found is not None:
                 return found
             if self.steps == self.judge.max_steps - 1:

@@ -27,6 +27,31 @@ class AnswerCache(Protocol):
         ...
 
 
+class PendingAnswers:
+    """A cache before another one: a new answer waits here until `keep` passes it on, when the caller has found that it counts.
+
+    Otherwise an answer that is no verdict would be kept, and the next run would fail by it again.
+    """
+
+    def __init__(self, kept: AnswerCache) -> None:
+        self._kept = kept
+        self._waiting: dict[bytes, bytes] = {}
+
+    def get(self, key: bytes, /) -> bytes | None:
+        """The answer under a key; `None` if there is none."""
+        return self._kept.get(key)
+
+    def put(self, key: bytes, answer: bytes, /) -> None:
+        """Let an answer wait."""
+        self._waiting[key] = answer
+
+    def keep(self) -> None:
+        """Keep the answers that wait."""
+        for key, answer in self._waiting.items():
+            self._kept.put(key, answer)
+        self._waiting.clear()
+
+
 _in_use: ContextVar[AnswerCache | None] = ContextVar("calipers_answer_cache", default=None)
 
 
