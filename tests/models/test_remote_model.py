@@ -623,7 +623,36 @@ def test_a_server_that_cannot_list_its_models_is_fine_and_one_that_is_gone_is_no
         asyncio.run(check_model(as_model(server.url)))
         asyncio.run(check_model(as_model(f"{server.url}#any")))
     with pytest.raises(ModelConnectionError, match="is the server running"):
-        asyncio.run(check_model(as_model(server.url)))
+        asyncio.run(check_model(RemoteModel(server.url, retry=QUICK)))
+
+
+def test_a_check_that_lost_its_connection_is_tried_again():
+    async def found(lost):
+        met = []
+
+        async def serve(reader, writer):
+            met.append(await reader.readuntil(b"\r\n\r\n"))
+            if len(met) > lost:
+                writer.write(b'HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\n{"data":[]}')
+                await writer.drain()
+            writer.close()
+
+        async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+            port = server.sockets[0].getsockname()[1]
+            await check_model(RemoteModel(f"http://127.0.0.1:{port}/v1", retry=QUICK))
+        return len(met)
+
+    assert asyncio.run(found(lost=1)) == 2
+    with pytest.raises(ModelConnectionError, match="hung up"):
+        asyncio.run(found(lost=9))
+
+
+def test_an_ordinary_word_in_a_complaint_does_not_name_a_parameter():
+    asked = question(schema=SCHEMA, top_logprobs=2)
+    wrong = Reply(status=400, raw={"error": {"message": "The input must include some text", "param": None}})
+    found, server = ask("openai-responses", wrong, asked)
+    assert isinstance(found, ModelRequestError)
+    assert len(server.requests) == 1
 
 
 def test_names_of_gateways_and_tags_are_found_among_those_listed():

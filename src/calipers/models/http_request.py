@@ -224,9 +224,11 @@ def as_json(body: Any, *, what: str = "the request") -> bytes:
         InvalidOptionError: JSON cannot hold it.
     """
     try:
-        if (number := _not_finite(body)) is not None:
+        made = msgspec.json.encode(body)
+        # It writes null for such a number, so most bodies need no second look.
+        if b"null" in made and (number := _not_finite(body)) is not None:
             raise ValueError(f"it holds {number!r}, and JSON knows only finite numbers")  # noqa: TRY301
-        return msgspec.json.encode(body)
+        return made
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidOptionError(f"{what} cannot be sent as JSON: {error}") from None
 

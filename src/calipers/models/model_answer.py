@@ -199,6 +199,8 @@ def read(value: Any, *names: str) -> Any:
 
 
 def _read_one(value: Any, name: str) -> Any:
+    if type(value) is dict:  # nearly all there is, and quickly told
+        return value.get(name)
     if isinstance(value, _PLAIN):  # lists and strings have attributes, but no fields
         return None
     try:

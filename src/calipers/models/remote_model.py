@@ -65,10 +65,14 @@ FORMATS: Mapping[str, WireFormat] = {
 _NOTHING: Mapping[str, Any] = {"temperature": None, "max_tokens": None, "seed": None, "top_logprobs": 0}
 """The values of a question's fields that are left out."""
 _UNSUPPORTED = frozenset({"unsupported_value", "unsupported_parameter"})
+_ORDINARY = frozenset({"include", "text"})
+"""Names of parameters that are words of any message: only an error that names its parameter can mean them."""
 _SNAPSHOT = re.compile(r"[-@:](\d|latest|preview|exp)")
 """How what is behind the name of a model begins, if it is a snapshot of that model."""
 _MOST_CONTINUATIONS = 20
 _CHECK_SECONDS = 20.0
+_MOST_CHECKS = 3
+"""How often to try to reach a server that is only to be checked."""
 RETRY = Retry(attempts=6, max_backoff=20.0)
 """How often to ask by default."""
 _JITTER = 0.1
@@ -161,7 +165,7 @@ class RemoteModel:
         limit = min(self.timeout or _CHECK_SECONDS, _CHECK_SECONDS)
         url = route.wire.lookup(route.base_url, route.model)
         request = Request(url, "GET", route.headers, b"", timeout=limit, api_key=route.key, asked="server")
-        reply = await _sent(request, self)
+        reply = await self._checked(request)
         if 200 <= reply.status < 300:
             _check_listed(self.name, reply, route.model)
             return
@@ -169,6 +173,21 @@ class RemoteModel:
         no_such_model = reply.status == 404 and route.wire.name in ("anthropic", "gemini")
         if isinstance(error, ModelKeyError) or no_such_model:
             raise error
+
+    async def _checked(self, request: Request) -> Reply:
+        """The reply to a check; a connection that was lost is tried again, as for a question but not as long."""
+        began, failed = perf_counter(), 0
+        while True:
+            try:
+                return await _sent(request, self)
+            except ModelConnectionError as error:
+                failed += 1
+                spent = perf_counter() - began
+                if self.retry is None or failed == _MOST_CHECKS or not _may_pass(error):
+                    raise
+                if not self.retry.again(error, failed, spent):
+                    raise
+                await asyncio.sleep(self.retry.pause(failed, random.getrandbits(32)))
 
     def _route(self) -> _Route:
         wire, model = self._format_and_model()
@@ -380,7 +399,8 @@ class _Exchange:
         if trouble.parameter is not None:
             named = [trouble.parameter.partition(".")[0]] if trouble.error.code in _UNSUPPORTED else []
         else:
-            named = [word for word in words if re.search(rf"\b{word}\b", trouble.words)]
+            asked = (word for word in words if word not in _ORDINARY)
+            named = [word for word in asked if re.search(rf"\b{word}\b", trouble.words)]
         fields = {words.get(word, word) for word in named} & set(_given(self._ask)) - self._left_out
         self._model.refused.update((self._route.base_url, each) for each in fields)
         return bool(fields)
