@@ -1,9 +1,11 @@
 """Recordings of other programs become traces."""
 
+import gc
 import gzip
 import io
 import json
 import random
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -505,3 +507,20 @@ def test_a_file_that_is_cut_anywhere_is_read_up_to_the_cut(tmp_path_factory, sha
     recording = read_recording(path)
     assert recording.notes
     assert len(recording.traces) <= 1
+
+
+def test_the_garbage_collector_works_again_after_reading_in_several_threads_and_after_an_error(tmp_path):
+    path = tmp_path / "recording"
+    path.write_bytes(as_json([span("chat", attributes={"gen_ai.operation.name": "chat"})]))
+    with ThreadPoolExecutor(4) as threads:
+        assert all(threads.map(lambda _: read_recording(path).traces, range(40)))
+    assert gc.isenabled()
+    with pytest.raises(FileNotFoundError):
+        read_traces(tmp_path / "none")
+    assert gc.isenabled()
+    gc.disable()
+    try:
+        assert read_traces(path)
+        assert not gc.isenabled(), "a program that turned it off finds it turned off"
+    finally:
+        gc.enable()

@@ -14,7 +14,6 @@ if there is one, and in order. The span is right about result and failure, the m
 import hashlib
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Any, Final
 
@@ -27,10 +26,10 @@ from calipers.errors import InvalidTraceError
 from .messages import Call, Message, Result, Text, Usage, pair_results, parts_of, structured
 from .runs import Request, Run
 from .steps import ToolStep, span_failure
+from .tree import moment
 
 WHOLE_TRACE: Final = "calipers.trace"
 """An attribute of an agent's span with the whole trace, as exported runs have it."""
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class _Slot(msgspec.Struct):
@@ -81,7 +80,7 @@ def trace_of(runs: Sequence[Run]) -> Trace:
         metadata=metadata,
         records_calls=True if _shows_calls(runs, requests) else None,
         trace_id=f"{runs[0].trace_id:032x}",
-        created_at=_moment(begin),
+        created_at=moment(begin),
     )
 
 
@@ -357,7 +356,7 @@ def _turns(
 
 
 def _message_turn(kind: TurnType, content: str, turn_id: str, at_ns: int | None = None) -> Turn:
-    at = None if at_ns is None else _moment(at_ns)
+    at = None if at_ns is None else moment(at_ns)
     return Turn(turn_type=kind, content=content, timestamp=at, turn_id=turn_id)
 
 
@@ -373,7 +372,7 @@ def _user_text(request: Request) -> str:
 
 
 def _request_turn(request: Request, said: str, turn_id: str) -> Turn:
-    at = _moment(request.start_ns)
+    at = moment(request.start_ns)
     failure = request.first("error")
     call = LLMCall(
         model=request.first("model") or "unknown",
@@ -425,13 +424,9 @@ def _tool_call(slot: _Slot) -> ToolCall:
         error=failure,
         latency_ms=None if ran is None else max(0, ran.node.end_ns - ran.node.start_ns) / 1e6,
         call_id=call_id,
-        timestamp=None if ran is None else _moment(ran.node.start_ns),
+        timestamp=None if ran is None else moment(ran.node.start_ns),
         unknown=unknown,
     )
-
-
-def _moment(ns: int) -> datetime:
-    return _EPOCH + timedelta(microseconds=ns // 1000)
 
 
 # ---------------------------------------------------------------------- histories
@@ -487,5 +482,5 @@ def trace_of_history(messages: Sequence[Message], usages: Sequence[Usage | None]
         turns=turns,
         records_calls=True,
         trace_id=hashlib.blake2b(repr(messages).encode("utf-8", "replace"), digest_size=16).hexdigest(),
-        created_at=_EPOCH,  # it does not say when
+        created_at=moment(0),  # it does not say when
     )

@@ -12,7 +12,6 @@ OpenTelemetry's conventions.
 """
 
 import ast
-import contextlib
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias
@@ -169,8 +168,10 @@ def read_messages(history: Any) -> list[Message]:
     found: list[Message] = []
     for entry in data:
         if isinstance(entry, dict):
-            with contextlib.suppress(AttributeError, KeyError, TypeError, ValueError):
-                found.extend(list(_entry(entry)))  # an entry that only looks like one adds nothing
+            try:
+                found += list(_entry(entry))
+            except (AttributeError, KeyError, TypeError, ValueError):
+                continue  # an entry that only looks like one adds nothing
         elif isinstance(entry, list):  # LangChain writes a list for each of several prompts
             found.extend(read_messages(entry))
     return found

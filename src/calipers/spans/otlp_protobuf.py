@@ -172,7 +172,7 @@ def _level(data: bytes, begin: int, end: int, numbers: tuple[int, ...]) -> Itera
                 found = _record(data, place_of, stop)
                 if found is not None:
                     yield found
-        place = stop if stop >= 0 else _after(data, place)
+        place = stop if stop >= 0 else _after(data, place, end)
 
 
 def _open_field(data: bytes, place: int, end: int) -> tuple[int, int] | None:
@@ -187,11 +187,21 @@ def _open_field(data: bytes, place: int, end: int) -> tuple[int, int] | None:
     return (key >> 3, place) if place <= end else None
 
 
-def _after(data: bytes, place: int) -> int:
+def _after(data: bytes, place: int, end: int) -> int:
+    """Where the field ends that begins at a place."""
     key, place = _varint(data, place)
-    if key & 7 == _VARINT:
+    kind = key & 7
+    if kind == _VARINT:
         return _varint(data, place)[1]
-    return place + (8 if key & 7 == _FIXED64 else 4)
+    if kind == _BYTES:
+        size, place = _varint(data, place)
+    else:
+        size = {_FIXED64: 8, _FIXED32: 4}.get(kind, -1)
+    if size < 0:
+        raise CutError(f"a field of the unknown wire type {kind}")
+    if place + size > end:
+        raise CutError("the data ends within a field")
+    return place + size
 
 
 def _record(data: bytes, begin: int, end: int) -> SpanNode | SpanLog | None:
@@ -218,8 +228,7 @@ def _span(data: bytes, begin: int, end: int) -> SpanNode:
             place += 9
             continue
         if key & 7 != _BYTES or key >= 0x80:
-            _, _, stop = next(_fields(data, place, end))
-            place = stop if stop >= 0 else _after(data, place)
+            place = _after(data, place, end)
             continue
         size = data[place + 1]
         place += 2
@@ -306,24 +315,28 @@ _KEYS: Final[dict[bytes, str]] = {}
 
 
 def _pair(data: bytes, begin: int, end: int, into: dict[str, Any]) -> None:
-    # The common pair is a short key and a text: read without a loop. Anything else takes the long way.
+    # The common pair is a short key and a text or an integer: read without a loop. Anything else takes the long way.
     middle = begin + 2 + data[begin + 1]
     if middle + 3 < end and data[begin] == 0x0A and data[begin + 1] < 0x80 and data[middle] == 0x12:
         # The size of the value, in one byte or in several.
         place = middle + 2
         while data[place - 1] >= 0x80:
             place += 1
-        if data[place] == 0x0A:
-            place += 2
-            while data[place - 1] >= 0x80:
-                place += 1
+        kind = data[place]
+        if kind in {0x0A, 0x18}:
             written = data[begin + 2 : middle]
             key = _KEYS.get(written)
             if key is None:
                 key = written.decode("utf-8", "replace")
                 if len(_KEYS) < _MOST_KEYS:
                     _KEYS[written] = key
-            # The text is all that the pair has left: nothing else may stand in a value.
+            # The value is all that the pair has left: nothing else may stand in it.
+            if kind == 0x18:
+                into[key] = _signed(_varint(data, place + 1)[0])
+                return
+            place += 2
+            while data[place - 1] >= 0x80:
+                place += 1
             try:
                 into[key] = data[place:end].decode()
             except UnicodeDecodeError:
@@ -338,6 +351,10 @@ def _pair(data: bytes, begin: int, end: int, into: dict[str, Any]) -> None:
     into[key] = value
 
 
+def _signed(value: int) -> int:
+    return value - (_SIGN << 1) if value >= _SIGN else value
+
+
 def _value(data: bytes, begin: int, end: int) -> Any:
     found: Any = None
     for number, value, stop in _fields(data, begin, end):
@@ -346,7 +363,7 @@ def _value(data: bytes, begin: int, end: int) -> Any:
         elif number == 2:
             found = bool(value)
         elif number == 3:
-            found = value - (_SIGN << 1) if value >= _SIGN else value
+            found = _signed(value)
         elif number == 4:
             found = _double(value.to_bytes(8, "little"))[0]
         elif number == 5:

@@ -20,6 +20,7 @@ import contextlib
 import gc
 import io
 import os
+import threading
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -103,7 +104,7 @@ def iter_traces(
     files = list(_files(paths))
     histories: list[History] = []
     with SpanSpool() if sum(map(_size, files)) > most_bytes else _Memory() as spool:
-        with _collector_paused():
+        with _collector_paused:
             for item in read_files(files, note):
                 if isinstance(item, History):
                     histories.append(item)
@@ -140,20 +141,37 @@ def traces_of(
     spans: Iterable[SpanNode], logs: Iterable[SpanLog] = (), note: Callable[[str], Any] = lambda _: None
 ) -> list[Trace]:
     """The conversations that some spans and log records tell of."""
-    with _collector_paused():
+    with _collector_paused:
         return _traces_of(list(spans), logs, note)
 
 
-@contextlib.contextmanager
-def _collector_paused() -> Iterator[None]:
-    """A block that makes many objects which all stay: looking for garbage among them again and again would take half of the time."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
+class _CollectorPause:
+    """A block that makes many objects which all stay: looking for garbage among them again and again would take half of the time.
+
+    The collector belongs to the whole process. Of blocks that overlap, in each other or in several threads, the first pauses it
+    and the last lets it go on.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._blocks = 0
+        self._was_on = False
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if not self._blocks:
+                self._was_on = gc.isenabled()
+                gc.disable()
+            self._blocks += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._blocks -= 1
+            if not self._blocks and self._was_on:
+                gc.enable()
+
+
+_collector_paused: Final = _CollectorPause()
 
 
 def _traces_of(nodes: Sequence[SpanNode], logs: Iterable[SpanLog], note: Callable[[str], Any]) -> list[Trace]:
@@ -184,14 +202,7 @@ def read_files(
     Raises:
         OSError: a file cannot be read.
     """
-    for path in paths:
-        place = Path(path)
-        if place.is_dir():
-            files = sorted(
-                each for each in place.rglob("*") if each.is_file() and not each.name.startswith(".")
-            )
-            yield from read_files(files, note)
-            continue
+    for place in _files(paths):
         with place.open("rb") as file:
             begin = file.read(2)
             file.seek(0)
@@ -199,6 +210,7 @@ def read_files(
 
 
 def _files(paths: Iterable[str | os.PathLike[str]]) -> Iterator[Path]:
+    """The files among some paths, and those in the folders among them."""
     for path in paths:
         place = Path(path)
         if place.is_dir():

@@ -47,7 +47,7 @@ class SpanEvent:
     @property
     def timestamp(self) -> datetime:
         """When, in UTC."""
-        return _moment(self.time_ns)
+        return moment(self.time_ns)
 
 
 class Seconds(float):
@@ -103,12 +103,12 @@ class SpanNode:
     @property
     def start_timestamp(self) -> datetime:
         """When it started, in UTC."""
-        return _moment(self.start_ns)
+        return moment(self.start_ns)
 
     @property
     def end_timestamp(self) -> datetime:
         """When it ended, in UTC."""
-        return _moment(self.end_ns)
+        return moment(self.end_ns)
 
     @property
     def descendants(self) -> "list[SpanNode]":
@@ -312,7 +312,8 @@ def _optional_predicate(
     return None if query is None else as_predicate(query)
 
 
-def _moment(ns: int) -> datetime:
+def moment(ns: int) -> datetime:
+    """A time in nanoseconds since the epoch as a date, in UTC."""
     return _EPOCH + timedelta(microseconds=ns // 1000)
 
 
