@@ -524,3 +524,34 @@ def test_the_garbage_collector_works_again_after_reading_in_several_threads_and_
         assert not gc.isenabled(), "a program that turned it off finds it turned off"
     finally:
         gc.enable()
+
+
+def test_a_span_with_odd_values_is_read_and_does_not_end_the_reading(tmp_path):
+    chat = {"gen_ai.operation.name": "chat"}
+    odd = [span("chat", attributes=chat, trace=number) for number in range(1, 7)]
+    odd[0]["startTimeUnixNano"] = ""
+    odd[1]["startTimeUnixNano"] = str(10**30)
+    odd[2]["endTimeUnixNano"] = "-5"
+    odd[3]["attributes"].append({"key": "count", "value": {"intValue": "many"}})
+    odd[4]["attributes"].append({"key": "count", "value": {"intValue": str(10**30)}})
+    odd[5]["events"] = None
+    path = tmp_path / "recording"
+    path.write_bytes(as_json(odd))
+    notes: list[str] = []
+    for most_bytes in (0, 1 << 20):  # sorted on disk, and in memory
+        assert len(list(iter_traces([path], notes.append, most_bytes=most_bytes))) == len(odd)
+    assert notes == []
+
+
+def test_entries_of_an_export_that_are_no_spans_are_counted_and_the_rest_is_read(tmp_path):
+    def observation(number: int, **more: Any) -> dict[str, Any]:
+        at = "2024-01-01T00:00:00Z"
+        found = {"traceId": f"t{number}", "id": f"o{number}", "type": "GENERATION", "startTime": at}
+        return found | {"input": "Hello", "output": "Hi"} | more
+
+    entries = [observation(1), {"oops": 1}, observation(2, usage="many"), "?", observation(3)]
+    path = tmp_path / "observations.json"
+    path.write_text(json.dumps(entries), encoding="utf-8")
+    found = read_recording(path)
+    assert [trace.output_text for trace in found.traces] == ["Hi"] * 3
+    assert found.notes == [f"{str(path)!r}: 2 of 5 entries are no spans of a known shape"]

@@ -71,11 +71,7 @@ def import_run(path: str | os.PathLike[str], store: Store | str | os.PathLike[st
         StoreError: the run cannot be stored: the store has another of its id, or the file does not hold all attempts.
         OSError: the file cannot be read.
     """
-    found = open_found(path)
-    if not isinstance(store, Store):
-        with open_store(store) as opened:
-            return _import(found, opened)
-    return _import(found, store)
+    return _import_into(store, open_found(path))
 
 
 def import_traces(
@@ -92,11 +88,14 @@ def import_traces(
         StoreError: the run cannot be stored.
         OSError: a file cannot be read.
     """
-    found = read_traces_run(paths)
-    if not isinstance(store, Store):
-        with open_store(store) as opened:
-            return _import(found, opened)
-    return _import(found, store)
+    return _import_into(store, read_traces_run(paths))
+
+
+def _import_into(store: Store | str | os.PathLike[str], found: FoundRun) -> ImportedRun:
+    if isinstance(store, Store):
+        return _import(found, store)
+    with open_store(store) as opened:
+        return _import(found, opened)
 
 
 def import_files(

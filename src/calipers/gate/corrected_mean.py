@@ -306,14 +306,18 @@ def agreement_of(labelled: Labelled, found: Corrected | NotValid) -> tuple[float
 
 def _basis(subject: str, found: Corrected, labelled: Labelled, unit: Unit) -> str:
     """What the judge alone says, how well it agrees, whether it is used, and what has to be so for the value to hold."""
-    share = agreement_of(labelled, found)[0] or 0.0
+    share = agreement_of(labelled, found)[0] if unit == "rate" else None
     alone = quantity(fsum(found.judge) / len(found.judge), unit)
-    agree = f", and agrees with people on {quantity(share, 'rate')} of {plural(found.n, 'label')}"
+    agree = (
+        ""
+        if share is None
+        else f", and agrees with people on {quantity(share, 'rate')} of {plural(found.n, 'label')}"
+    )
     what = "rate" if unit == "rate" else "mean"
     own = f"the {what} held against the limit is no correction but the labels' own, since the judge makes it no more certain; it"
     basis = "the correction" if found.uses_judge else own
     return (
-        f"{subject}: the judge alone says {alone} on {plural(len(found.judge), 'case')}{agree if unit == 'rate' else ''}; "
+        f"{subject}: the judge alone says {alone} on {plural(len(found.judge), 'case')}{agree}; "
         f"{basis} holds if {found.holds_if}"
     )
 

@@ -375,7 +375,8 @@ def _label(path: Path, number: int, line: dict[str, Any], human: str) -> Label:
     place, said = f"{str(path)!r}, line {number}", _rating(path, number, line, human)
     if JUDGE in line or CASE not in line:
         return Label(place, said, _rating(path, number, line, JUDGE), "", 1, None, line)
-    attempt = str(line.get("attempt") or 1).strip()
+    given = line.get("attempt")
+    attempt = "1" if _is_blank(given) else str(given).strip()
     if not attempt.isdecimal() or int(attempt) < 1:
         raise _wrong(path, number, f"expected the number of an attempt, from 1, got {_cut(attempt)}")
     case = str(_rating(path, number, line, CASE))

@@ -12,35 +12,51 @@ have a place for the same things. Ids that are no hexadecimal numbers are hashed
 """
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
 import msgspec
 
-from .otlp_json import STATUS_CODES, id_of
+from .otlp_json import STATUS_CODES, id_of, time_of
 from .tree import SpanEvent, SpanNode
 
 
-def exported_spans(data: Any) -> Iterator[SpanNode]:
-    """The spans of some data, if it has one of the known shapes; else none."""
+def exported_spans(data: Any, note: Callable[[str], Any]) -> list[SpanNode]:
+    """The spans of some data, if it has one of the known shapes; else none.
+
+    Args:
+        data: any JSON.
+        note: is told how many entries beside the spans could not be read.
+    """
     if isinstance(data, Mapping) and isinstance(listed := data.get("data", data.get("runs")), list):
         data = listed
-    for each in data if isinstance(data, list) else [data]:
-        if not isinstance(each, Mapping):
-            return
-        if isinstance(each.get("context"), Mapping) and "span_id" in each["context"]:
-            yield _printed(each)
-        elif isinstance(observations := each.get("observations"), list):
-            for one in observations:
-                if isinstance(one, Mapping):
-                    yield _langfuse(one, each)
-        elif "traceId" in each and "type" in each and "startTime" in each:
-            yield _langfuse(each, {})
-        elif "run_type" in each and "trace_id" in each:
-            yield from _langsmith(each)
-        else:
-            return
+    entries = data if isinstance(data, list) else [data]
+    found: list[SpanNode] = []
+    unread = 0
+    for each in entries:
+        try:
+            spans = list(_spans(each)) if isinstance(each, Mapping) else []
+        except (AttributeError, KeyError, TypeError, ValueError):  # it only looks like a span
+            spans = []
+        found += spans
+        unread += not spans
+    if found and unread:
+        note(f"{unread} of {len(entries)} entries are no spans of a known shape")
+    return found
+
+
+def _spans(entry: Mapping[str, Any]) -> Iterator[SpanNode]:
+    if isinstance(entry.get("context"), Mapping) and "span_id" in entry["context"]:
+        yield _printed(entry)
+    elif isinstance(observations := entry.get("observations"), list):
+        for one in observations:
+            if isinstance(one, Mapping):
+                yield _langfuse(one, entry)
+    elif "traceId" in entry and "type" in entry and "startTime" in entry:
+        yield _langfuse(entry, {})
+    elif "run_type" in entry and "trace_id" in entry:
+        yield from _langsmith(entry)
 
 
 # ---------------------------------------------------------------------- the SDK, and Phoenix
@@ -103,7 +119,8 @@ _LANGFUSE: Final = {"GENERATION": "LLM", "TOOL": "TOOL", "AGENT": "AGENT"}
 
 def _langfuse(data: Mapping[str, Any], trace: Mapping[str, Any]) -> SpanNode:
     kind = _LANGFUSE.get(str(data.get("type")), "CHAIN")
-    used = data.get("usageDetails") or data.get("usage") or {}
+    used = data.get("usageDetails") or data.get("usage")
+    used = used if isinstance(used, Mapping) else {}
     attributes = _values(kind, data.get("name"), data.get("input"), data.get("output"))
     attributes |= _known(
         {
@@ -228,7 +245,7 @@ def _id(value: Any, size: int) -> int:
 def _nanoseconds(time: Any) -> int:
     """A time in ISO 8601, or milliseconds, since the epoch."""
     if isinstance(time, int | float):
-        return int(time * 1_000_000)
+        return time_of(time * 1_000_000)
     if not isinstance(time, str):
         return 0
     try:
@@ -237,4 +254,4 @@ def _nanoseconds(time: Any) -> int:
         return 0
     moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
     whole = int(moment.replace(microsecond=0).timestamp())
-    return whole * 1_000_000_000 + moment.microsecond * 1000
+    return time_of(whole * 1_000_000_000 + moment.microsecond * 1000)

@@ -20,6 +20,7 @@ from .query import SpanStatus
 from .tree import SpanEvent, SpanNode
 
 _LARGEST_ID: Final = (1 << 128) - 1
+_LARGEST: Final = (1 << 63) - 1
 
 
 class SpanLog(NamedTuple):
@@ -74,7 +75,7 @@ class _Status(msgspec.Struct, gc=False):
 class _Event(msgspec.Struct, rename="camel", gc=False):
     name: str = ""
     time_unix_nano: str | int = 0
-    attributes: list[_Pair] = []
+    attributes: list[_Pair] | None = None
 
 
 class _Span(msgspec.Struct, rename="camel", gc=False):
@@ -84,8 +85,8 @@ class _Span(msgspec.Struct, rename="camel", gc=False):
     name: str = ""
     start_time_unix_nano: str | int = 0
     end_time_unix_nano: str | int = 0
-    attributes: list[_Pair] = []
-    events: list[_Event] = []
+    attributes: list[_Pair] | None = None
+    events: list[_Event] | None = None
     status: _Status | None = None
 
 
@@ -95,7 +96,7 @@ class _LogRecord(msgspec.Struct, rename="camel", gc=False):
     time_unix_nano: str | int = 0
     observed_time_unix_nano: str | int = 0
     event_name: str = ""
-    attributes: list[_Pair] = []
+    attributes: list[_Pair] | None = None
     body: _Value | None = None
 
 
@@ -213,12 +214,14 @@ def _node(span: _Span) -> SpanNode:
         trace_id=id_of(span.trace_id),
         span_id=id_of(span.span_id),
         parent_span_id=(id_of(span.parent_span_id) or None) if span.parent_span_id else None,
-        start_ns=int(span.start_time_unix_nano),
-        end_ns=int(span.end_time_unix_nano),
+        start_ns=time_of(span.start_time_unix_nano),
+        end_ns=time_of(span.end_time_unix_nano),
         attributes=_attributes(span.attributes),
         status="unset" if status is None else STATUS_CODES.get(status.code, "unset"),
         events=tuple(
-            SpanEvent(event.name, time_ns=int(event.time_unix_nano), attributes=_attributes(event.attributes))
+            SpanEvent(
+                event.name, time_ns=time_of(event.time_unix_nano), attributes=_attributes(event.attributes)
+            )
             for event in span.events
         )
         if span.events
@@ -232,13 +235,15 @@ def _log(record: _LogRecord) -> SpanLog:
     body = None if record.body is None else _value(record.body)
     attributes |= body if isinstance(body, dict) else {} if body is None else {"body": body}
     name = record.event_name or str(attributes.get("event.name") or "")
-    at = int(record.time_unix_nano) or int(record.observed_time_unix_nano)
+    at = time_of(record.time_unix_nano) or time_of(record.observed_time_unix_nano)
     return SpanLog(
         id_of(record.trace_id), id_of(record.span_id), SpanEvent(name, time_ns=at, attributes=attributes)
     )
 
 
-def _attributes(pairs: list[_Pair]) -> dict[str, Any]:
+def _attributes(pairs: list[_Pair] | None) -> dict[str, Any]:
+    if pairs is None:
+        return {}
     # Most values are texts: all are taken as such first, and what is none is looked at again.
     found: dict[str, Any] = {
         pair.key: value.string_value if (value := pair.value) is not None else None for pair in pairs
@@ -252,18 +257,36 @@ def _attributes(pairs: list[_Pair]) -> dict[str, Any]:
 
 def _value(value: _Value) -> Any:
     if value.int_value is not None:
-        return int(value.int_value)
+        return _number(value.int_value, int)
     if value.string_value is not None:
         return value.string_value
     if value.bool_value is not None:
         return value.bool_value
     if value.double_value is not None:
-        return float(value.double_value)
+        return _number(value.double_value, float)
     if value.array_value is not None:
         return [None if each is None else _value(each) for each in value.array_value.values]
     if value.kvlist_value is not None:
         return _attributes(value.kvlist_value.values)
     return value.bytes_value
+
+
+def _number(written: str | float, kind: type[int] | type[float]) -> Any:
+    """A number that is written as a text; the text itself if it is none, or an integer of more than 64 bits."""
+    try:
+        found = kind(written)
+    except ValueError:
+        return written
+    return found if kind is float or -_LARGEST <= found <= _LARGEST else str(written)
+
+
+def time_of(written: str | float) -> int:
+    """A time in nanoseconds since the epoch; 0 for what is none."""
+    try:
+        found = int(written)
+    except (ValueError, OverflowError):
+        return 0
+    return found if 0 <= found <= _LARGEST else 0
 
 
 def id_of(text: str) -> int:

@@ -32,6 +32,7 @@ import msgspec
 
 from calipers.data.trace import Trace
 from calipers.errors import InvalidTraceError
+from calipers.stats.number_text import plural
 
 from . import otlp_json, otlp_protobuf
 from .conversation_trace import trace_of, trace_of_history
@@ -176,7 +177,7 @@ _collector_paused: Final = _CollectorPause()
 
 def _traces_of(nodes: Sequence[SpanNode], logs: Iterable[SpanLog], note: Callable[[str], Any]) -> list[Trace]:
     if homeless := join_logs(nodes, logs):
-        note(f"{homeless} log records belong to spans that are not here")
+        note(f"{plural(homeless, 'log record')} without a span: it is not in these files")
     tree = SpanTree(nodes)
     runs, unread = runs_in(tree)
     known = {run.trace_id for run in runs}
@@ -185,7 +186,7 @@ def _traces_of(nodes: Sequence[SpanNode], logs: Iterable[SpanLog], note: Callabl
         names = ", ".join(repr(name) for name, _ in strangers.most_common(_MOST_NAMES))
         more = len(strangers) - _MOST_NAMES
         note(
-            f"{strangers.total()} spans belong to no run of an agent and follow no known convention: "
+            f"{plural(strangers.total(), 'span')} outside of any run of an agent, by no known convention: "
             f"{names}{f' and {more} more' if more > 0 else ''}"
         )
     return [trace_of(conversation) for conversation in conversations(runs)]
@@ -315,7 +316,7 @@ def _read_text(
     except msgspec.DecodeError as error:
         spans = list(otlp_json.read_loosely(document))
         yield from spans
-        kept = f"; {len(spans)} spans before that were read" if spans else ""
+        kept = f"; what stands before that was read: {plural(len(spans), 'span')}" if spans else ""
         note(f"{name!r} is cut off or damaged: {error}{kept}")
 
 
@@ -368,7 +369,7 @@ def _read_document(
         yield from otlp_json.read_request(document)
         return
     data = msgspec.json.decode(document)
-    exported = list(exported_spans(data))
+    exported = exported_spans(data, lambda words: note(f"{name!r}: {words}"))
     if exported:
         yield from exported
     elif isinstance(data, dict) and data.keys() & {"resourceSpans", "resourceLogs"}:

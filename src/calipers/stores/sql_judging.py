@@ -99,8 +99,8 @@ class SqlJudging(SqlRuns):
                 found.append(msgspec.json.decode(body, type=StoredPassport))
             except ValueError as error:
                 raise StoreDamagedError(
-                    f"the passport of {known_as!r}, made at {at}, is damaged in the store: {error}; check the judge again in "
-                    "another store"
+                    f"the passport of {known_as!r}, made at {at}, is damaged in the store: {error}; "
+                    f"remove_passports({known_as!r}) of the store removes it, and `calipers judge check` makes another"
                 ) from error
         return sorted(found, key=lambda one: one.at, reverse=True)
 

@@ -45,7 +45,10 @@ def read_passports(store: KeepsPassports, identity: str | None = None) -> list[P
         try:
             found.append(msgspec.convert(stored.body, Passport))
         except msgspec.ValidationError as error:
-            raise StoreError(f"the passport of {stored.at} cannot be read: {error}") from error
+            raise StoreError(
+                f"the passport of {stored.at} cannot be read: {error}; remove_passports({stored.identity!r}) of the store "
+                "removes it, and `calipers judge check` makes another"
+            ) from error
     return found
 
 

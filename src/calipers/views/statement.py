@@ -678,7 +678,7 @@ def _costs(report: Report, confidence: float) -> Iterator[Measure]:
 
 
 def _cost(cost: Cost, before: float) -> Iterator[Line]:
-    """`at least $0.43 in all: 2 calls without a known price`, `$0.0107 a case [$0.0098, $0.0116]`, `$0.20 of it paid before`."""
+    """`$0.43 in all`, `$0.0107 a case [$0.0098, $0.0116]`, `$0.20 of it paid before`; `at least $0.43 in all: 2 calls without a known price`."""
     unpriced = f"{plural(cost.unpriced_calls, 'call')} without a known price"
     if cost.total is None:
         yield (Part(f"unknown: {unpriced}"),)
@@ -686,8 +686,11 @@ def _cost(cost: Cost, before: float) -> Iterator[Line]:
     yield (Part(f"{_total(cost)} in all" + (f": {unpriced}" if cost.unpriced_calls else "")),)
     if cost.per_case is not None:
         ends = cost.per_case.interval
-        shown = "" if ends is None else f" [{dollars(max(ends.low, 0.0))}, {dollars(ends.high)}]"
-        yield (Part(f"{dollars(cost.per_case.value)} a case{shown}"),)
+        if cost.unpriced_calls:  # where the mean lies is not known, only what it is at least
+            yield (Part(f"at least {dollars(cost.per_case.value)} a case"),)
+        else:
+            shown = "" if ends is None else f" [{dollars(max(ends.low, 0.0))}, {dollars(ends.high)}]"
+            yield (Part(f"{dollars(cost.per_case.value)} a case{shown}"),)
     if before := before + cost.paid_before:
         yield (Part(f"{dollars(before)} of it paid before"),)
 
