@@ -70,6 +70,18 @@ def pytest_xdist_auto_num_workers() -> int:
     return (os.cpu_count() or 1) + 1
 
 
+@pytest.fixture
+def no_tracer_provider() -> Generator[None]:
+    """As in a process that has not configured OpenTelemetry: an evaluator that wants spans sets a provider up, and it stays."""
+    from opentelemetry import trace
+
+    once = trace._TRACER_PROVIDER_SET_ONCE
+    before = trace._TRACER_PROVIDER, once._done
+    trace._TRACER_PROVIDER, once._done = None, False
+    yield
+    trace._TRACER_PROVIDER, once._done = before
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if config.pluginmanager.hasplugin("calipers-signals"):
         for item in items:

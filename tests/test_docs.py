@@ -136,6 +136,7 @@ def _read(file):
     return file.read()
 
 
+@pytest.mark.usefixtures("no_tracer_provider")
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_the_examples_of_a_page_run_and_print_what_it_shows(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -176,14 +176,17 @@ SAMPLES = {
     "KeepsTone": ("is warm",),
     "LLMJudge": ("is polite",),
     "Rubric": ({"kind": Criterion(levels={1: "rude", 2: "kind"}, weight=2.0)},),
+    "TraceJudge": ("books once",),
     "CalibrationEvaluator": ("score",),
     "CompositeEvaluator": ([(EqualsExpected(), 2.0), Contains("x"), (MaxDuration(1), 0.5)],),
     "Contains": ("x",),
     "ContainsAll": (["x"],),
     "ContainsAny": (["x"],),
+    "CostBudgetEvaluator": (0.5,),
     "Equals": (1,),
     "FollowsTrajectory": (["search"],),
     "HasMatchingSpan": ({},),
+    "InLanguage": ("en",),
     "IsInstance": ("int",),
     "JsonSchemaEvaluator": ({"type": "object"},),
     "JudgeCorrectionEvaluator": ("score", "labels.csv"),
@@ -203,14 +206,18 @@ SAMPLES = {
     "ToolUsageAuditor": (["search"],),
     "TraceComparisonEvaluator": (Trace(output_text="x", tool_calls=[ToolCall("search", {"q": [1, None]})]),),
 }
+OPTIONS: dict[str, dict[str, Any]] = {
+    "Cascade": {"cheap": [Contains("x")], "judge": Correct()},
+    "Length": {"minimum": 2},
+    "SpanCount": {"minimum": 1},
+    "ToolCallCount": {"minimum": 1},
+}
 
 
 @pytest.mark.parametrize("kind", built_in_types(), ids=name_of)
 def test_every_built_in_evaluator_can_be_written(kind):
     name = kind.__name__
-    counts = name in {"SpanCount", "ToolCallCount"}
-    extra = {"minimum": 1} if counts else {"minimum": 2} if name == "Length" else {}
-    evaluator = kind(*SAMPLES.get(name, ()), **extra)
+    evaluator = kind(*SAMPLES.get(name, ()), **OPTIONS.get(name, {}))
     of_report = isinstance(evaluator, ReportEvaluator)
     spec, problems = write(evaluator, of_report=of_report)
     assert problems == []

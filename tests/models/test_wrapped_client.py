@@ -59,6 +59,9 @@ MESSAGE = {
 ASKED: Any = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hi"}]
 CHAT: Any = {"model": "gpt-4o", "messages": ASKED}
 TALK: Any = {"model": "claude-x", "max_tokens": 9, "messages": [{"role": "user", "content": "Hi"}]}
+pytestmark = pytest.mark.usefixtures(
+    "no_tracer_provider"
+)  # anthropic's SDK tells a provider of its calls, too
 COUNTED = {"model_calls": 1, "input_tokens": 100, "output_tokens": 10, "cost": pytest.approx(0.00035)}
 
 
