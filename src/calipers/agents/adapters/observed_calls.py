@@ -37,11 +37,13 @@ class ObservedCalls:
     def tool_begins(
         self, key: Hashable, name: str, arguments: Mapping[str, Any] | None, call_id: str | None = None
     ) -> None:
-        """A tool begins to run; `arguments` are used where no model asked for a call of this id."""
+        """A tool begins to run. The model's own arguments are used where it asked for a call of this id."""
         with self._lock:
-            wanted = self._wanted(name) if call_id is None else call_id
+            wanted = self._wanted(name, arguments) if call_id is None else call_id
             asked = self._asked.get(wanted)
-            if asked is not None and asked.arguments is not UNSET:
+            if asked is not None and call_id is None:
+                call_id = asked.call_id
+            elif asked is not None and asked.arguments is not UNSET:
                 arguments = asked.arguments
             chosen = {
                 each: value for each, value in (arguments or {}).items() if not is_injected_value(value)
@@ -101,6 +103,15 @@ class ObservedCalls:
                     call.output = output
                 self._events.append(call)
 
+    def not_run(self, error: str) -> None:
+        """What was asked for until now and has not run will not: these calls failed."""
+        with self._lock:
+            for key, asked in self._asked.items():
+                if key not in self._run:
+                    self._run.add(key)
+                    self._events.append(call := _call(asked, ()))
+                    _fail(call, error)
+
     def broke_off(self, error: str) -> None:
         """The agent raised: if one call was under way, that is the one that failed."""
         with self._lock:
@@ -132,14 +143,11 @@ class ObservedCalls:
             turns = [each if isinstance(each, Turn) else turn_of(each) for each in [*self._events, *left]]
         return Trace(turns=turns, records_calls=True)
 
-    def _wanted(self, name: str) -> str:
-        """The first call of a tool that was asked for without an id, and has not run."""
-        fitting = (
-            key
-            for key, asked in self._asked.items()
-            if asked.call_id is None and asked.name == name and key not in self._run
-        )
-        return next(fitting, "")
+    def _wanted(self, name: str, arguments: Mapping[str, Any] | None) -> str:
+        """The call of a tool that was asked for and has not run: one with these arguments, else the first."""
+        fitting = [key for key, asked in self._asked.items() if asked.name == name and key not in self._run]
+        equal = (key for key in fitting if self._asked[key].arguments == arguments)
+        return next(equal, fitting[0] if fitting else "")
 
     def _begin(self, key: Hashable, call: ToolCall | LLMCall) -> None:
         self._events.append(call)
