@@ -22,6 +22,7 @@ from calipers.report.analysis import (
     ScalarResult,
     TableResult,
 )
+from calipers.report.passport import Standing
 from calipers.scoring.scoring import BlockedLoop
 from calipers.stats import CalibrationBin, Interval, PrecisionRecallPoint, RocPoint, wilson
 from calipers.views.html import report_html, write_html
@@ -439,3 +440,13 @@ def test_without_a_script_reasons_have_their_lines_and_equal_attempts_are_listed
     page = report_html(records.report(*cases, repeat=2))
     assert '<bdi>a [1-2/2]</bdi></th><td><div class="reason">calls:\n1 of 2\n&lt;b&gt;</div></td>' in page
     assert "more." not in Reader(page).text
+
+
+def test_the_passport_of_a_judge_has_its_name_beside_it_where_a_narrow_screen_shows_no_head():
+    report = Dataset(
+        name="d", cases=[Case(name="a", inputs=1)], evaluators=[lambda output: True]
+    ).evaluate_sync(str, progress=False)
+    report.passports = {report.cases[0].results[0].evaluator: Standing()}
+    page = report_html(report)
+    assert '<td class="kind" data-label="Passport">none</td>' in page
+    assert '<td class="kind">assertion</td>' in page

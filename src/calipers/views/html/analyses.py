@@ -129,7 +129,7 @@ def _correction(analysis: JudgeCorrection) -> Markup:
         )
         for who, value, ends, on in correction_rows(analysis)
     ]
-    table = element("table", element("thead", element("tr", *heads)), element("tbody", *rows))
+    table = element("table", element("thead", element("tr", *heads)), element("tbody", *rows), class_="grid")
     return _scroller(table)
 
 

@@ -264,7 +264,9 @@ def _cells(says: Statement, column: ReportColumn[Any], cell: Cell, *, has_scores
             tone = _TONES.get(cell.tone, "") if cell.shown else ""
             yield element("td", cell.shown, class_=f"number{tone}", data_label=column.title)
         case str():
-            yield element("td", cell, class_="kind")
+            # On a narrow screen there is no head: all but the kind, which says what it is, have their title beside them.
+            label = None if column.title == "Kind" else column.title
+            yield element("td", cell, class_="kind", data_label=label)
 
 
 def _scale() -> Markup:
