@@ -618,6 +618,20 @@ def test_a_model_is_checked_without_asking_it():
             asyncio.run(check_model(model_of(provider, server)))
 
 
+def test_a_gateway_without_a_page_for_models_is_fine_for_every_provider():
+    for provider, kind in PROVIDERS.items():
+        with kind() as server:
+            asyncio.run(check_model(model_of(provider, server)))
+
+
+def test_a_key_that_is_missing_is_not_called_wrong(monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with OpenAIServer(key=KEY) as server:
+        for name in ("openai:gpt-4o", f"{server.url}#gpt-4o"):
+            with pytest.raises(ModelKeyError, match=r"wants a key, and there is none .*\. Set (OPENAI|CALIPERS)_"):
+                asyncio.run(check_model(RemoteModel(name, base_url=None if "#" in name else server.url)))
+
+
 def test_a_server_that_cannot_list_its_models_is_fine_and_one_that_is_gone_is_not():
     with OpenAIServer() as server:
         asyncio.run(check_model(as_model(server.url)))

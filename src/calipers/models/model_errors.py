@@ -114,7 +114,8 @@ def trouble_of(
     said = shown_text(facts.message or reply.text, request.secrets) or "without a word"
     code = facts.codes[0] if facts.codes else None
     details: dict[str, Any] = {"status": reply.status, "code": code, "request_id": request_id}
-    error = kind(_message(kind, name, reply, facts, said, key_variables), **details)
+    has_key = bool(request.secrets)
+    error = kind(_message(kind, name, reply, facts, said, key_variables, has_key=has_key), **details)
     wait = wait_of(reply.headers, body)
     if isinstance(error, ModelRateError):
         error.retry_after = wait
@@ -159,10 +160,14 @@ def _message(
     facts: _Facts,
     said: str,
     key_variables: tuple[str, ...],
+    *,
+    has_key: bool,
 ) -> str:
     status = f"status {reply.status} {reply.reason}".strip()
     if kind is ModelKeyError:
         where = " or ".join(key_variables) or "the headers"
+        if not has_key and key_variables:
+            return f"{name} wants a key, and there is none ({status}): {said}. Set {where}"
         return f"{name} refused the key ({status}): {said}. Check the key in {where}"
     if kind is ModelQuotaError:
         return f"{name} has no credit left ({status}): {said}"

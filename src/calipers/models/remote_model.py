@@ -70,6 +70,8 @@ _ORDINARY = frozenset({"include", "text"})
 _SNAPSHOT = re.compile(r"[-@:](\d|latest|preview|exp)")
 """How what is behind the name of a model begins, if it is a snapshot of that model."""
 _MOST_CONTINUATIONS = 20
+_NO_SUCH_MODEL = frozenset({"not_found_error", "not_found"})
+"""How Anthropic and Gemini say that they have no model of a name; others list what they have."""
 _CHECK_SECONDS = 20.0
 _MOST_CHECKS = 3
 """How often to try to reach a server that is only to be checked."""
@@ -170,7 +172,8 @@ class RemoteModel:
             _check_listed(self.name, reply, route.model)
             return
         error = _trouble(self.name, reply, request, route).error
-        no_such_model = reply.status == 404 and route.wire.name in ("anthropic", "gemini")
+        # A gateway may have no such page: then the 404 is its own, without the provider's code.
+        no_such_model = reply.status == 404 and error.code in _NO_SUCH_MODEL
         if isinstance(error, ModelKeyError) or no_such_model:
             raise error
 

@@ -29,6 +29,17 @@ _TOO_SMALL = -9999.0
 """What OpenAI reports for a token that is not among the likeliest."""
 
 
+_GOOGLE_STATUSES = {
+    401: "UNAUTHENTICATED",
+    403: "PERMISSION_DENIED",
+    404: "NOT_FOUND",
+    429: "RESOURCE_EXHAUSTED",
+    503: "UNAVAILABLE",
+    504: "DEADLINE_EXCEEDED",
+}
+"""Google's words for a status."""
+
+
 class ModelServer(HttpServer):
     """Plays a provider of models.
 
@@ -69,8 +80,8 @@ class ModelServer(HttpServer):
 
     def _lookup(self, received: Received) -> tuple[int, bytes]:
         """Whether there is a model, or which there are."""
-        if self.models is None:
-            return 404, encoded(self._error(404))
+        if self.models is None:  # as a gateway without that page
+            return 404, encoded({"detail": "Not Found"})
         if (name := received.path.partition("?")[0].rpartition("/models")[2].strip("/")) == "":
             return 200, encoded({"object": "list", "data": [self._described(each) for each in self.models]})
         return (
@@ -207,6 +218,10 @@ class GeminiServer(ModelServer):
 
     def _sends(self, received: Received, parameter: str) -> bool:
         return at(received, "generationConfig", parameter) is not None
+
+    def _error(self, status: int) -> Any:
+        word = _GOOGLE_STATUSES.get(status, "INTERNAL" if status >= 500 else "INVALID_ARGUMENT")
+        return {"error": {"code": status, "message": phrase(status), "status": word}}
 
     def _refused(self, parameter: str, received: Received) -> Any:
         said = f"{parameter.capitalize()} is not enabled for models/{self._asked(received)}"
