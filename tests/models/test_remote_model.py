@@ -628,7 +628,9 @@ def test_a_key_that_is_missing_is_not_called_wrong(monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with OpenAIServer(key=KEY) as server:
         for name in ("openai:gpt-4o", f"{server.url}#gpt-4o"):
-            with pytest.raises(ModelKeyError, match=r"wants a key, and there is none .*\. Set (OPENAI|CALIPERS)_"):
+            with pytest.raises(
+                ModelKeyError, match=r"wants a key, and there is none .*\. Set (OPENAI|CALIPERS)_"
+            ):
                 asyncio.run(check_model(RemoteModel(name, base_url=None if "#" in name else server.url)))
 
 
