@@ -730,6 +730,18 @@ def test_what_may_choose_the_model_behind_an_address_keeps_answers_apart():
         assert asyncio.run(asked(same)) == ["answer 0"], "another key asks the same model"
 
 
+def test_a_key_that_a_server_repeats_in_an_answer_is_neither_given_out_nor_kept(monkeypatch):
+    key, kept = "a-key-that-is-long-enough", Kept()
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    reply = Reply(text=f"Your key is {key}.", model=f"m-{key}", headers={"x-request-id": key})
+    with OpenAIServer(reply) as server, using_cache(kept):
+        found = asyncio.run(model_of("openai", server).ask(question()))
+    assert found.text == "Your key is [redacted]."
+    assert found.request_id == "[redacted]"
+    assert len(kept) == 1
+    assert key not in repr(found) + repr(kept)
+
+
 def test_an_answer_that_can_lead_to_no_verdict_is_not_kept():
     for reply in (
         {"text": "Hi", "finish": "length"},

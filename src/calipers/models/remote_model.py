@@ -25,7 +25,7 @@ from urllib.parse import parse_qsl, urlsplit
 import msgspec
 
 from calipers.data.argument_checks import check_seconds
-from calipers.data.redaction import is_secret_name
+from calipers.data.redaction import is_secret_name, without
 from calipers.data.retry import Retry
 from calipers.errors import (
     AgentConnectionError,
@@ -77,6 +77,8 @@ _MOST_CHECKS = 3
 """How often to try to reach a server that is only to be checked."""
 RETRY = Retry(attempts=6, max_backoff=20.0)
 """How often to ask by default."""
+_LONG_KEY = 16
+"""A shorter key is one for tests, and may be an ordinary word of an answer."""
 _JITTER = 0.1
 """By which share a wait that the server asked for may be longer: all who wait were told the same moment."""
 
@@ -306,6 +308,20 @@ def _bare(name: str) -> str:
     return name.lower().rpartition("/")[2]
 
 
+def _without_keys(reply: Reply, request: Request) -> Reply:
+    """An answer without the keys of its question, should the server repeat them: it is kept, and stands in reports."""
+    long = [secret for secret in request.secrets if len(secret) >= _LONG_KEY]
+    body, told = reply.body, dict(reply.headers)
+    for secret in long:
+        body = body.replace(secret.encode(), b"[redacted]")
+    if body is not reply.body:
+        reply = reply._replace(body=body)
+    if any(secret in value for secret in long for value in told.values()):
+        hidden = {name.lower(): without(value, long) for name, value in told.items()}
+        reply = reply._replace(headers=hidden)
+    return reply
+
+
 def _trouble(name: str, reply: Reply, request: Request, route: _Route) -> Trouble:
     found = reply.headers.get(route.wire.request_id)
     return trouble_of(reply, request, name=name, key_variables=route.key_variables, request_id=found)
@@ -377,7 +393,7 @@ class _Exchange:
 
     def _read(self, reply: Reply, request: Request) -> "Completion | Trouble":
         """The answer, or why it is none."""
-        wire = self._route.wire
+        wire, reply = self._route.wire, _without_keys(reply, request)
         if not 200 <= reply.status < 300:
             return _trouble(self._model.name, reply, request, self._route)
         try:
