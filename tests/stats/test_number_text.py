@@ -6,6 +6,7 @@ from calipers.stats import Interval, wilson
 from calipers.stats.number_text import (
     METHODS,
     confidence_text,
+    dollars,
     interval_line,
     mean_text,
     number,
@@ -151,3 +152,14 @@ def test_every_method_of_making_an_interval_has_its_words():
     from calipers.stats.interval import Method
 
     assert set(METHODS) == set(get_args(Method))
+
+
+def test_the_same_amounts_added_in_another_order_are_shown_alike():
+    assert (
+        dollars(0.005255)
+        == dollars(0.005255 + 1e-17)
+        == dollars(0.005255 - 1e-17)
+        == dollars(0.00525500000000001)
+    )
+    assert dollars(0.0) == "$0.00"
+    assert dollars(1234.5) == "$1,234.50"

@@ -70,6 +70,7 @@ def number(value: float) -> str:
 
 def dollars(amount: float) -> str:
     """US dollars, to three digits or to the cent: `$12.40`, `$0.0123`."""
+    amount = float(f"{amount:.12g}")  # sums of the same amounts in another order are shown alike
     if amount >= 1 or amount == 0:
         return f"${amount:,.2f}"
     decimals = 2 - floor(log10(amount))
