@@ -1,0 +1,117 @@
+"""An agent of Agno is recorded by the messages of its runs."""
+
+import json
+
+import pytest
+
+from calipers import Case, Dataset
+from calipers.agents import Adapter, AgnoAdapter
+from calipers.errors import TaskContractError
+from calipers.evaluators import FollowsTrajectory
+from calipers.testing import check_adapter
+
+agno_agent = pytest.importorskip("agno.agent", reason="agno is not installed: it takes 60 MB")
+from agno.metrics import MessageMetrics  # noqa: E402
+from agno.models.base import Model  # noqa: E402
+from agno.models.response import ModelResponse  # noqa: E402
+from agno.run import RunContext  # noqa: E402
+
+
+class Scripted(Model):
+    """Calls the tool that the request names with its last word, and tells what came back, after how many requests."""
+
+    def invoke(self, messages, **options):
+        last = messages[-1]
+        count = sum(message.role == "user" for message in messages)
+        used = MessageMetrics(input_tokens=7, output_tokens=3)
+        if last.role == "tool":
+            return ModelResponse(role="assistant", content=f"{last.content} ({count})", response_usage=used)
+        if "broken" in last.content:
+            raise ConnectionError("no model")
+        name, *_, word = last.content.split()
+        function = {"name": name, "arguments": json.dumps({"word": word})}
+        call = {"id": f"call {count}", "type": "function", "function": function}
+        return ModelResponse(role="assistant", tool_calls=[call], response_usage=used)
+
+    async def ainvoke(self, messages, **options):
+        return self.invoke(messages)
+
+    def invoke_stream(self, *args, **options):
+        raise NotImplementedError
+
+    def ainvoke_stream(self, *args, **options):
+        raise NotImplementedError
+
+    def _parse_provider_response(self, response, **options):
+        raise NotImplementedError
+
+    def _parse_provider_response_delta(self, response):
+        raise NotImplementedError
+
+
+def find(run_context: RunContext, word: str) -> dict:
+    """Find a word."""
+    if word == "fire":
+        raise ConnectionError("the line is dead")
+    return {"found": word}
+
+
+AGENT = agno_agent.Agent(name="clerk", model=Scripted(id="clerk-model"), tools=[find], telemetry=False)
+
+
+def evaluate(agent, *cases, **options):
+    return Dataset(cases=list(cases)).evaluate_sync(AgnoAdapter(agent, **options), progress=False)
+
+
+def test_calls_results_and_tokens_come_from_the_messages_of_a_run():
+    case = evaluate(AGENT, Case(inputs="find gold")).cases[0]
+    trace = case.trace
+    assert case.output == trace.output_text == "{'found': 'gold'} (1)"
+    assert trace.agent_name == "clerk"
+    assert trace.model == "clerk-model"
+    assert [turn.turn_type.value for turn in trace.turns] == [
+        "user_message",
+        "llm_call",
+        "tool_call",
+        "llm_call",
+        "agent_message",
+    ]
+    call = trace.tool_calls[0]
+    assert (call.name, call.arguments, call.output) == ("find", {"word": "gold"}, {"found": "gold"})
+    assert (trace.total_input_tokens, trace.total_output_tokens) == (14, 6)
+    assert case.metrics["model_calls"] == 2
+
+
+def test_a_tool_that_raised_or_does_not_exist_is_a_failed_call():
+    failed, strange = evaluate(AGENT, Case(inputs="find fire"), Case(inputs="guess gold")).cases
+    assert failed.trace.tool_calls[0].error == "the line is dead"
+    call = strange.trace.tool_calls[0]
+    assert (call.name, call.arguments, call.success) == ("guess", {"word": "gold"}, False)
+
+
+def test_a_run_that_ended_in_an_error_fails_and_keeps_its_trace():
+    failure = evaluate(AGENT, Case(inputs="broken")).failures[0]
+    assert failure.error_message == "AgentError: the agent 'clerk' ended in an error: no model"
+    assert failure.trace.input_text == "broken"
+
+
+def test_a_conversation_keeps_its_history_and_others_are_not_mixed_in():
+    talks = [
+        Case(turns=[f"find {number}", "find more"], evaluators=[FollowsTrajectory(["find", "find"])])
+        for number in range(3)
+    ]
+    report = evaluate(AGENT, *talks)
+    assert not report.failures
+    for number, case in enumerate(report.cases):
+        first, second = case.output.walk()
+        assert first.response == f"{{'found': '{number}'}} (1)"
+        assert second.response == "{'found': 'more'} (2)"
+        assert case.passed
+
+
+def test_it_is_an_adapter_and_other_objects_are_refused():
+    adapter = AgnoAdapter(AGENT)
+    assert isinstance(adapter, Adapter)
+    check_adapter(adapter, requests=["find a", "find b"])
+    with pytest.raises(TaskContractError, match="expected an Agent or a Team of Agno"):
+        AgnoAdapter("agent")
