@@ -24,6 +24,23 @@ def test_the_library_prices_a_model_of_a_provider():
     assert cost_of("https://api.openai.com/v1#gpt-4o", USED) == pytest.approx(3.5)
 
 
+def test_a_price_is_that_of_the_library_at_every_tier_and_for_every_kind_of_price():
+    import genai_prices
+
+    models = [(each.id, model.id) for each in genai_prices.data.providers for model in each.models][::5]
+    assert len(models) > 100
+    for provider, model in models:
+        for tokens in (Usage(input=3, output=7), Usage(input=250_000, output=9)):
+            counted = genai_prices.Usage(input_tokens=tokens.input, output_tokens=tokens.output)
+            try:
+                listed = genai_prices.calc_price(counted, model_ref=model, provider_id=provider).total_price
+            except (LookupError, ValueError):
+                listed = None
+            found = cost_of(f"{provider}:{model}".replace("google:", "gemini:"), tokens)
+            if ":" not in model and "/" not in model:
+                assert found == (None if listed is None else pytest.approx(float(listed))), (provider, model)
+
+
 def test_tokens_read_from_a_cache_are_part_of_the_input_and_cheaper():
     whole = cost_of("openai:gpt-4o", Usage(input=1000, output=0))
     cached = cost_of("openai:gpt-4o", Usage(input=1000, output=0, cache_read=600))

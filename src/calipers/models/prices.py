@@ -8,8 +8,9 @@ A cost that is not known is `None`, never 0: the model has no price, or the answ
 """
 
 from collections.abc import Mapping
-from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from decimal import Decimal
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 _PROVIDERS: Final = {"gemini": "google", "openai-responses": "openai"}
 """What the library calls a provider that has another name here."""
 _MILLION: Final = 1_000_000
+_MOST_TOKENS: Final = 2**63
+_PER_TOKEN: Final = ("_mtok", "_searches_kcount")
+"""How the library names prices of tokens, and of searches, which no answer here counts."""
 
 
 class Price(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,18 +78,22 @@ def cost_of(
     for name in (model_name, *names):
         if (price := _own.get(name)) is not None:
             return price.of(usage)
-    where = {"provider_api_url": address} if address else {"provider_id": _PROVIDERS.get(provider, provider)}
+    where = ("provider_api_url", address) if address else ("provider_id", _PROVIDERS.get(provider, provider))
     for name in reversed(names) if address or provider else ():  # who answered is the more precise
         if (cost := _listed(name, usage, where)) is not None:
             return cost
     return None
 
 
-def _listed(model: str, usage: "Usage", where: Mapping[str, str]) -> float | None:
+def _listed(model: str, usage: "Usage", where: tuple[str, str]) -> float | None:
     """The cost by the library's prices; `None` where it has none for the model, or is not installed."""
-    library = load_library()
-    if library is None:
+    rates = _rates(model, *where)
+    if rates is None:
         return None
+    tokens = usage.input or 0, usage.output or 0
+    if not usage.cache_read and not usage.cache_write and tokens[0] < rates.below:
+        return float((tokens[0] * rates.input + tokens[1] * rates.output) / _MILLION)
+    library = load_library()
     counted = {
         "input_tokens": usage.input,
         "output_tokens": usage.output,
@@ -94,10 +102,41 @@ def _listed(model: str, usage: "Usage", where: Mapping[str, str]) -> float | Non
     }
     told = {name: count for name, count in counted.items() if count is not None}
     try:
-        found = library.calc_price(library.Usage(**told), model_ref=model, **where)
+        found = library.calc_price(library.Usage(**told), model_ref=model, **dict([where]))
     except (LookupError, ValueError):  # a model without a price; counts that contradict each other
         return None
     return float(found.total_price)
+
+
+class _Rates(NamedTuple):
+    """What tokens of a model cost by the library, as long as they are few and none is cached: which nearly all are."""
+
+    input: Decimal
+    output: Decimal
+    below: int
+    """Input tokens from which on the library has to be asked, such as for a higher tier."""
+
+
+@lru_cache(maxsize=256)  # the library takes a quarter of a millisecond for each answer
+def _rates(model: str, key: str, value: str) -> _Rates | None:
+    """The rates of a model; `None` where it has no price, or the library is not installed."""
+    library = load_library()
+    if library is None:
+        return None
+    try:
+        one = library.calc_price(
+            library.Usage(input_tokens=1, output_tokens=1), model_ref=model, **{key: value}
+        )
+    except (LookupError, ValueError):
+        return None
+    prices = {name: price for name, price in vars(one.model_price).items() if price is not None}
+    plain = all(name.endswith(_PER_TOKEN) for name in prices) and not isinstance(one.model.prices, list)
+    read, written = prices.get("input_mtok"), prices.get("output_mtok")
+    tiers = [tier.start for price in (read, written) for tier in getattr(price, "tiers", ())]
+    read, written = getattr(read, "base", read), getattr(written, "base", written)
+    if not plain or not isinstance(read, Decimal) or not isinstance(written, Decimal):
+        return _Rates(Decimal(0), Decimal(0), below=0)
+    return _Rates(read, written, below=min(tiers, default=_MOST_TOKENS))
 
 
 @cache
