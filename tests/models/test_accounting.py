@@ -5,7 +5,7 @@ import pytest
 
 from calipers import Case, Dataset, Report, ReportCase, increment_eval_metric
 from calipers.data.retry import Retry
-from calipers.models import Completion, Usage
+from calipers.models import Ask, Completion, Usage, as_model
 from calipers.models.accounting import account
 
 KNOWN, UNKNOWN = "openai:gpt-4o", "openai:gpt-99"
@@ -69,6 +69,27 @@ def test_an_evaluator_pays_once_however_many_results_it_gives():
     }
     again = Report.from_dict(msgspec.json.decode(msgspec.json.encode(report.to_dict())))
     assert again.costs() == costs
+
+
+def test_an_answer_that_a_function_passes_on_is_paid_for_once_and_one_that_it_gives_twice_twice():
+    canned = Completion(text="yes", finish="stop", usage=Usage(input=1000, output=0), model="gpt-4o")
+
+    async def asks(messages):
+        fresh = Completion(text="yes", finish="stop", usage=Usage(input=1000, output=0))
+        account(fresh, KNOWN)  # as a model that was asked does
+        return fresh
+
+    def task(model):
+        async def answer(_):
+            for _ in range(2):
+                await as_model(model).ask(Ask(messages=[{"role": "user", "content": "?"}]))
+
+        return answer
+
+    for model in (asks, lambda messages: canned):
+        [case] = run(task(model)).cases
+        assert case.metrics["model_calls"] == 2
+        assert len(case.trace.llm_calls) == 2
 
 
 def test_tries_that_failed_are_paid_for():

@@ -49,7 +49,7 @@ def account(
     input_text: str = "",
     error: str | None = None,
 ) -> None:
-    """Count one answer, which came over the wire or was kept, for the task or the evaluator that asked for it.
+    """Count one answer, which came over the wire or was kept, for the task or the evaluator that asked for it; only once.
 
     Args:
         completion: what came back; its `cost` is filled in where it is not set.
@@ -58,6 +58,9 @@ def account(
         input_text: what the model was given.
         error: why the answer broke off; `None`: it did not.
     """
+    if completion.accounted:
+        return
+    completion.accounted = True
     count(completion, model_name, address=address)
     record(completion, model_name, input_text=input_text, error=error)
 

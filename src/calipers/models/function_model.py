@@ -6,6 +6,7 @@ is asked for in words then. It answers with a text, with data, or with a `Comple
 
 import inspect
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -68,7 +69,7 @@ def _takes_ask(function: Callable[[Any], Any]) -> bool:
 
 def _completion(said: Any, name: str) -> Completion:
     if isinstance(said, Completion):
-        return said
+        return replace(said)  # a function may give the same one twice, and each counts
     try:
         text = said if isinstance(said, str) else msgspec.json.encode(said).decode()
     except (TypeError, ValueError, RecursionError):

@@ -12,6 +12,7 @@ vanishes nor matches as a call without arguments.
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal, TypeAlias
 
 import msgspec
@@ -157,6 +158,8 @@ class Completion:
     """US dollars, also of an answer that was paid for before (`cached`); `None` if there is no known price."""
     cached: bool = False
     """Whether it was kept from an earlier run, so that no one was asked."""
+    accounted: bool = field(default=False, repr=False, compare=False)
+    """Whether it has been counted for the task or the evaluator that asked; it is counted once, also where a function passes it on."""
 
     @property
     def message(self) -> dict[str, Any]:
@@ -191,16 +194,15 @@ def unreadable_call(name: str | None, arguments: Any, *, error: str, call_id: st
 
 def read(value: Any, *names: str) -> Any:
     """The first of these fields that is there and not `None`: a key of a mapping, an attribute of an object."""
+    get = value.get if type(value) is dict else partial(_read_one, value)  # dicts are nearly all there is
     for name in names:
-        found = _read_one(value, name)
+        found = get(name)
         if found is not None:
             return found
     return None
 
 
 def _read_one(value: Any, name: str) -> Any:
-    if type(value) is dict:  # nearly all there is, and quickly told
-        return value.get(name)
     if isinstance(value, _PLAIN):  # lists and strings have attributes, but no fields
         return None
     try:
