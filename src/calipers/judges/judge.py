@@ -42,7 +42,7 @@ from calipers.identity.callables import task_identity
 from calipers.identity.fingerprint import Unknown
 from calipers.models.answer_cache import PendingAnswers, cache_in_use, using_cache
 from calipers.models.function_model import FunctionModel
-from calipers.models.model import Answer, Ask, Model, as_model, ask_for_data, check_model
+from calipers.models.model import SETTINGS, Answer, Ask, Model, as_model, ask_for_data, check_model
 from calipers.models.model_answer import Completion
 
 from .exhibits import Part, exhibits_of
@@ -57,8 +57,6 @@ _SETTING: Final = (str, bool, int, float, list, tuple, Mapping)
 """What a setting of a model is made of; anything else would not be the same in another process."""
 _OTHER_MODEL: Final = "other_model"
 """The attribute of a result that says who answered, where that is not who was asked: some servers answer for any name."""
-_ASKED: Final[tuple[str, ...]] = ("temperature", "max_tokens", "seed")
-"""Settings that every provider has."""
 _SHOWN: Final[dict[str, Part]] = {
     "include_input": "input",
     "include_context": "context",
@@ -351,7 +349,7 @@ def read_settings(given: Mapping[str, Any] | None) -> _Settings:
         raise InvalidOptionError(
             "model_settings has extra_headers, which a judge cannot send: give it a Model of your own"
         )
-    asked = {name: rest.pop(name) for name in _ASKED if name in rest}
+    asked = {name: rest.pop(name) for name in SETTINGS if name in rest}
     options = {**(rest.pop("extra_body", None) or {}), **rest}
     return _Settings({**asked, **({"options": options} if options else {})}, timeout)
 

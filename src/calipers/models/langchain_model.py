@@ -53,15 +53,10 @@ class LangChainModel:
         """
         messages = ask.messages if ask.schema is None else with_instructions(ask.messages, ask.schema)
         told = [{key: value for key, value in each.items() if key != "parts"} for each in messages]
-        settings = {
-            name: value
-            for name in ("temperature", "max_tokens", "seed")
-            if (value := getattr(ask, name)) is not None
-        }
         try:
             model = self.model.bind_tools(for_chat(ask.tools)) if ask.tools else self.model
             with counted_by_caller():
-                answer = await model.ainvoke(told, **settings, **(ask.options or {}))
+                answer = await model.ainvoke(told, **ask.settings, **(ask.options or {}))
         except Exception as error:
             raise model_error(error, self.name) from error
         found = _read(answer)

@@ -28,6 +28,8 @@ from .model_request import Tools
 from .prices import price_sources
 
 _ROLES = ("system", "user", "assistant", "tool")
+SETTINGS = ("temperature", "max_tokens", "seed")
+"""The fields of an `Ask` that every provider has a word for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +73,11 @@ class Ask:
         check_whole_number("max_tokens", self.max_tokens, at_least=1, or_none=True)
         check_whole_number("seed", self.seed, or_none=True)
         check_whole_number("repeat", self.repeat, at_least=0)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Those of `temperature`, `max_tokens` and `seed` that are set."""
+        return {name: value for name in SETTINGS if (value := getattr(self, name)) is not None}
 
 
 @runtime_checkable
@@ -153,8 +160,10 @@ def as_model(given: Any) -> Model:
     """
     if isinstance(given, str):
         return _named(given)
-    if isinstance(given, Model) and callable(given.ask):
-        return given
+    # As isinstance(given, Model), which is slow: a judge comes here with each question.
+    if hasattr(given, "name") and callable(getattr(given, "ask", None)):
+        found: Model = given
+        return found
     if isinstance(given, loaded_types("pydantic_ai.models", "Model")):
         from .pydantic_ai_model import PydanticAIModel
 

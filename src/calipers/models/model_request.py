@@ -13,6 +13,7 @@ Anything else, such as a provider's own `{"googleSearch": {}}`, is passed on as 
 
 import os
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
 from urllib.parse import urlsplit, urlunsplit
 
@@ -66,6 +67,7 @@ def laid_over(settings: Mapping[str, Any], changes: Mapping[str, Any] | None) ->
     return found
 
 
+@lru_cache(maxsize=256)
 def endpoint(base_url: str, path: str) -> str:
     """The address of a path below a base; the path is not added twice, and a query stays."""
     try:

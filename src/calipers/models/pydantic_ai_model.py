@@ -56,17 +56,13 @@ class PydanticAIModel:
         from pydantic_ai.direct import model_request
 
         messages, parameters = self._question(ask)
-        settings: Any = {
-            name: value
-            for name in ("temperature", "max_tokens", "seed")
-            if (value := getattr(ask, name)) is not None
-        }
+        settings: Any = ask.settings | dict(ask.options or {})
         try:
             with counted_by_caller():
                 answer = await model_request(
                     self.model,
                     messages,
-                    model_settings=settings | dict(ask.options or {}),
+                    model_settings=settings,
                     model_request_parameters=parameters,
                 )
         except Exception as error:
