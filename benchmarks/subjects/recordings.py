@@ -186,7 +186,7 @@ PER_REQUEST = 85
 
 
 def received(spans):
-    """(seconds, processor seconds of the receiver) until `calipers receive` has stored recorded requests, and nothing is lost."""
+    """(seconds until all requests are acknowledged, until all are stored, processor seconds of the receiver); nothing may be lost."""
     import http.client
     import signal
 

@@ -314,7 +314,7 @@ def masked(value: Any, known: Collection[str] = ()) -> Any:
         value: the value.
         known: texts that are known to be secret, whatever they look like.
     """
-    if value is None or type(value) in _PLAIN_NUMBERS:
+    if value is None or type(value) in _PLAIN_NUMBERS or (not value and type(value) in _PLAIN_CONTAINERS):
         return value
     if type(value) is str and not known:
         told = masked_text(value)
@@ -341,6 +341,7 @@ _CLOSED: Final = (*_SAFE, bytes, bytearray, type, ModuleType, FunctionType, Meth
 """Types whose values are not looked into for secrets."""
 
 _PLAIN_NUMBERS: Final = frozenset({bool, int, float})
+_PLAIN_CONTAINERS: Final = frozenset({str, tuple, list, dict})
 
 
 class _Mask:

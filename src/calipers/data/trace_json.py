@@ -36,7 +36,7 @@ _TRACE: Final[dict[str, Any]] = {
     "created_at": _ALWAYS,
     "keep_secrets": False,
 }
-_TURN: Final[dict[str, Any]] = {"turn_type": _ALWAYS, "content": "", "turn_id": _ALWAYS, "timestamp": None}
+_TURN: Final[dict[str, Any]] = {"content": "", "turn_id": _ALWAYS, "timestamp": None}
 _CALL: Final[dict[str, Any]] = {"latency_ms": None, "call_id": None, "timestamp": None}
 _LLM_CALL: Final[dict[str, Any]] = {
     "model": _ALWAYS,
@@ -59,6 +59,8 @@ _TOOL_CALL: Final[dict[str, Any]] = {
 }
 _TIMES = frozenset({"timestamp", "created_at"})
 _AMOUNTS = frozenset({"latency_ms", "cost"})
+_EMPTY = {"tags": tuple, "unknown": tuple, "metadata": dict, "arguments": dict}
+"""The fields that are silent when they hold nothing."""
 
 
 def trace_data(trace: Trace) -> dict[str, Any]:
@@ -67,7 +69,7 @@ def trace_data(trace: Trace) -> dict[str, Any]:
 
 
 def _turn_data(turn: Turn) -> dict[str, Any]:
-    found = _told(turn, _TURN)
+    found = {"turn_type": turn.turn_type.value} | _told(turn, _TURN)
     if turn.llm_call is not None:
         found["llm_call"] = _told(turn.llm_call, _LLM_CALL)
     if turn.tool_call is not None:
@@ -85,6 +87,17 @@ def _told(noun: Any, fields: Mapping[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, silent in fields.items():
         value = getattr(noun, name)
+        kind = type(value)
+        # Most fields are silent, texts or times: these need no look inside.
+        if value is silent or (not value and kind is _EMPTY.get(name)):
+            continue
+        if kind is datetime:
+            found[name] = value.isoformat()
+            continue
+        if kind is str and value.isascii():
+            if value != silent:
+                found[name] = value
+            continue
         if name in _AMOUNTS and isinstance(value, float) and not math.isfinite(value):
             continue  # a call may be changed after it was made; such an amount was not measured
         data = plain(value)
@@ -111,7 +124,7 @@ def read_trace(data: Any) -> Trace:
 
 
 def _read_turn(data: Any) -> Turn:
-    given = _given("a turn", data, (*_TURN, "llm_call", "tool_call"))
+    given = _given("a turn", data, ("turn_type", *_TURN, "llm_call", "tool_call"))
     for name, read in (("llm_call", _read_llm_call), ("tool_call", _read_tool_call)):
         if given.get(name) is not None:
             given[name] = read(given[name])

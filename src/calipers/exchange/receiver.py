@@ -98,6 +98,7 @@ class Receiver:
         self._arrived: deque[tuple[Body, int, int]] = deque()
         self._queued = 0
         """Bytes of requests that the thread has not looked at yet."""
+        self._counting = threading.Lock()
         self._second = 0
         self._spans = 0
         """Spans that came in this second."""
@@ -111,7 +112,7 @@ class Receiver:
             OSError: the port is taken, or the address is not one of this machine.
             MissingExtraError: aiohttp is not installed.
         """
-        web = _load_web()
+        web = load_web()
         app = web.Application(client_max_size=self._limits.body_bytes)
         for path in _PATHS:
             app.router.add_post(path, self._export)
@@ -170,7 +171,7 @@ class Receiver:
             answer = refused(form, 429, EXHAUSTED, why)
         else:
             answer = await self._answer(request, form)
-        response: web.Response = _load_web().Response(
+        response: web.Response = load_web().Response(
             status=answer.status, body=answer.body, content_type=answer.content_type
         )
         if answer.status in {429, 503}:
@@ -195,7 +196,7 @@ class Receiver:
         return None
 
     async def _answer(self, request: "web.Request", form: Form) -> Answer:
-        web = _load_web()
+        web = load_web()
         try:
             body = await request.read()
         except web.HTTPRequestEntityTooLarge:
@@ -243,9 +244,9 @@ class Receiver:
 
     def _write(self, batch: list[_Request]) -> None:
         segment = self.run.spool.write([(request.form, request.body) for request in batch])
-        for request in batch:
-            self._queued += len(request.body)
-            self._arrived.append((request.read, len(request.body), segment))
+        with self._counting:
+            self._queued += sum(len(request.body) for request in batch)
+        self._arrived.extend((request.read, len(request.body), segment) for request in batch)
 
     # ------------------------------------------------------------------ into the store
 
@@ -268,7 +269,8 @@ class Receiver:
         while self._arrived:
             read, size, segment = self._arrived.popleft()
             inbox.add(read.items, size=size, segment=segment, now=now)
-            self._queued -= size
+            with self._counting:
+                self._queued -= size
         positions = self.run.sweep(now, at_once=is_last)
         if self._judge is not None and positions:
             self._judge.add(positions)
@@ -298,7 +300,12 @@ def is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-def _load_web() -> Any:
+def load_web() -> Any:
+    """The library that serves HTTP.
+
+    Raises:
+        MissingExtraError: it is not installed.
+    """
     try:
         from aiohttp import web
     except ImportError as error:

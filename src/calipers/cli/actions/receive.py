@@ -16,7 +16,7 @@ from calipers.cli.named_evaluators import NamedEvaluators
 from calipers.cli.stored_runs import open_or_make, shown_store, store_file
 from calipers.data.retry import Retry
 from calipers.exchange.received_run import ArrivalJudge, Received, ReceivedRun, unfinished_runs
-from calipers.exchange.receiver import Receiver, ReceiverLimits, check_address
+from calipers.exchange.receiver import Receiver, ReceiverLimits, check_address, load_web
 from calipers.plugins import PluginManager
 from calipers.process.interrupt import on_interrupt
 from calipers.run.runner import Options
@@ -55,6 +55,7 @@ class ReceiveOptions:
 def receive(options: ReceiveOptions) -> int:
     """Receive until a signal comes."""
     check_address(options.host, options.token)
+    load_web()  # before anything is begun
     with chosen_plugins(options.plugin, installed=not options.no_plugins) as plugins:
         evaluators = _evaluators(options, plugins)
         with open_or_make(options.store, redact=options.redact) as store:
@@ -108,21 +109,23 @@ class _Session:
         limits = ReceiverLimits(body_bytes=options.max_body * _MEGABYTE, spans_per_second=options.max_rate)
         receiver = Receiver(run, judge=judge, token=options.token, limits=limits)
         ended = asyncio.Event()
-        try:
-            with on_interrupt(lambda _: ended.set()):
+        with on_interrupt(lambda _: ended.set()):
+            try:
                 await receiver.open(options.host, options.port)
-                note(
-                    f"Receiving at {receiver.url}/v1/traces, kept in {shown_store(self.store)} as run {run.info.id}"
+            except OSError as error:
+                if judge is not None:
+                    judge.finish()
+                run.finish()
+                where = f"{options.host}:{options.port}"
+                message = (
+                    f"cannot listen on {where}: {error.strerror or error}; --port 0 takes any that is free"
                 )
-                note("Ctrl-C ends it, and keeps what has arrived")
-                await receiver.wait(ended)
-                await receiver.close()
-        except OSError as error:
-            run.finish()
-            raise CommandError(
-                f"cannot listen on {options.host}:{options.port}: {error.strerror or error}; --port 0 takes any that is free",
-                USAGE,
-            ) from error
+                raise CommandError(message, USAGE) from error
+            kept = f"kept in {shown_store(self.store)} as run {run.info.id}"
+            note(f"Receiving at {receiver.url}/v1/traces, {kept}")
+            note("Ctrl-C ends it, and keeps what has arrived")
+            await receiver.wait(ended)
+            await receiver.close()
         if receiver.error is not None:
             note(
                 f"What was acknowledged and not stored is in {run.spool.folder}: the next calipers receive stores it"

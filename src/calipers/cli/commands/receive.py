@@ -92,7 +92,7 @@ def command(**options: Any) -> int:
     killed, the next calipers receive on the same store goes on with it. Ctrl-C keeps what has arrived and says what it was.
 
     Exit codes: 0 ended by Ctrl-C or SIGTERM, and all is kept, 2 wrong usage, or the port is taken, 3 the store could not be
-    written, or an evaluator could not judge.
+    written, or judging had to end early.
     """
     from calipers.cli.actions.receive import ReceiveOptions, receive
 
