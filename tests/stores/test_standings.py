@@ -84,3 +84,11 @@ def test_a_report_shows_the_passport_beside_the_rate(store):
     store.remove_passports(passport_of(store).identity)
     keep_passport(store, changed)
     assert "of another judge" in report_markdown(store.report("latest"))
+
+
+def test_the_judge_of_a_single_case_is_known_at_the_end_of_its_run_as_in_the_store(store):
+    own = LLMJudge("Is it short?", model=judge().model, evaluation_name="short")
+    cases = [Case(name="a", inputs=1, evaluators=[own]), Case(name="b", inputs=2)]
+    dataset = Dataset(name="d", cases=cases, evaluators=[judge()])
+    report = dataset.evaluate_sync(lambda n: str(n), progress=False, store=store)
+    assert {*report.passports} == {*store.report("latest").passports} == {"LLMJudge", "short"}

@@ -511,7 +511,7 @@ class RunJournal:
             self._end("finished" if complete else "interrupted", report)
             # Not stored: it holds until the run is scored.
             report.incomplete = report.incomplete or not_all_judged(report, self._added.lacking)
-            report.passports = standings(self.store, self._identities.shared)
+            report.passports = standings(self.store, self._slots.evaluators)
             return counts
         finally:
             if self._closes:
