@@ -116,6 +116,8 @@ def test_it_is_blind(kept, run, press, capsys):
     assert "Expected\n    EXPECTED" in shown
     press(*"yyy", hide_expected=True)
     assert "EXPECTED" not in capsys.readouterr().out
+    press("y", question="another", show_metadata=True)
+    assert 'Metadata\n    {\n      "m": "META"' in capsys.readouterr().out
 
 
 def test_it_goes_on_where_it_was_and_keeps_what_was_answered_when_interrupted(kept, run, press, capsys):

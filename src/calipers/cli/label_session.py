@@ -140,6 +140,7 @@ class LabelSession:
     earlier: list[int] = field(default_factory=list)
     """Positions that the person labelled before, the newest last."""
     shows_expected: bool = True
+    shows_metadata: bool = False
     added: int = 0
     """Answers of this session that stand."""
     skipped: int = 0
@@ -227,7 +228,9 @@ class _Screen:
     def __init__(self, session: LabelSession, attempt: StoredAttempt, record: Record) -> None:
         self.session = session
         self.attempt = attempt
-        self.lines = list(attempt_unjudged(record, expected=session.shows_expected))
+        self.lines = list(
+            attempt_unjudged(record, expected=session.shows_expected, metadata=session.shows_metadata)
+        )
         self.page = 0
         self._rows: list[str] = []
         self._width = 0

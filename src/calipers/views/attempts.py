@@ -285,16 +285,20 @@ def attempt_in_full(record: Record) -> Iterator[str]:
         yield from _section("Clean-up failed", _error(failure.error_message, failure.error_stacktrace))
 
 
-def attempt_unjudged(record: Record, *, expected: bool = True) -> Iterator[str]:
+def attempt_unjudged(record: Record, *, expected: bool = True, metadata: bool = False) -> Iterator[str]:
     """What was asked and what came of it, line by line, for a person who is to judge it: nothing of what anyone else said of it.
 
-    Results, reasons and labels are left out, and so are metadata, metrics and why a conversation ended, which may tell of them.
+    Results, reasons and labels are left out, and so are metrics and why a conversation ended, which may tell of them. So may metadata, which are left
+    out unless they are asked for.
 
     Args:
         record: of the attempt.
         expected: whether to show what the case expects.
+        metadata: whether to show the metadata of the case.
     """
     yield from _section("Inputs", _value(record.inputs))
+    if metadata and record.metadata is not None:
+        yield from _section("Metadata", _value(record.metadata))
     if expected and (record.has_expected_output or record.expected_output is not None):
         yield from _section("Expected", _value(record.expected_output))
     if expected and record.expected_tool_calls is not None:

@@ -48,6 +48,7 @@ def label(
     scale: str | None = None,
     choices: str | None = None,
     hide_expected: bool = False,
+    show_metadata: bool = False,
     next: int | None = None,  # noqa: A002 - the option is called so
     judge: str | None = None,
     seed: int | None = None,
@@ -85,6 +86,7 @@ def label(
             labelling.seed,
             earlier=labelling.done if next is None else [],
             shows_expected=not hide_expected,
+            shows_metadata=show_metadata,
         )
         return _ask(session, keys)
 

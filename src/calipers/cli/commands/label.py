@@ -37,6 +37,9 @@ calipers label latest --agreement
 @click.option("--choices", metavar="WORDS", help="Answers are one of these words, such as good,bad,unsure.")
 @click.option("--hide-expected", is_flag=True, help="Do not show what the cases expect.")
 @click.option(
+    "--show-metadata", is_flag=True, help="Show the metadata of the cases, for a question that needs it."
+)
+@click.option(
     "--next",
     metavar="N",
     type=click.IntRange(min=1),
