@@ -52,6 +52,7 @@ FRONT_DOORS = {
     ("calipers.run.dataset", "calipers.stores.journal"),
     ("calipers.run.dataset", "calipers.views.progress"),
     ("calipers.run.evaluation", "calipers.rollouts.rollout_task"),
+    ("calipers.run.task", "calipers.spans.attempt_trace"),
     ("calipers.data.evaluator", "calipers.process.loop"),
     ("calipers.files.case_data", "calipers.matching.matcher_data"),
     ("calipers.gate.policy", "calipers.files.policy_file"),

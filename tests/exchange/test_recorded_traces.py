@@ -6,9 +6,12 @@ from typing import Any
 
 import pytest
 
+from calipers.data.record import ReportCase, ReportCaseFailure
+from calipers.data.trace import LLMCall, Trace, Turn
 from calipers.errors import ReportFormatError
 from calipers.evaluators import ToolCallsMatch
 from calipers.exchange import import_run, import_traces
+from calipers.exchange.recorded_traces import trace_record
 from calipers.stores import score_again
 
 SAMPLES = Path(__file__).parents[1] / "samples"
@@ -64,6 +67,15 @@ def test_a_run_that_died_is_a_failed_task(store, tmp_path):
     imported = import_run(tmp_path / "spans.json", store)
     (failure,) = store.report(imported.run.id).failures
     assert (failure.error_type, failure.error_message) == ("SoldOut", "SoldOut: LM7 is sold out")
+
+
+def test_what_a_failed_conversation_spent_counts_and_a_cost_that_lacks_calls_is_a_lower_bound():
+    calls = [LLMCall(model="m", input_tokens=10, output_tokens=2, cost=cost) for cost in (0.5, None)]
+    failed = {"error": {"type": "SoldOut", "message": "LM7 is sold out"}}
+    spent = {"requests": 2, "input_tokens": 20, "output_tokens": 4, "cost": 0.5, "unpriced_calls": 1}
+    for metadata, kind in (({}, ReportCase), (failed, ReportCaseFailure)):
+        record = trace_record(Trace(turns=[Turn(llm_call=call) for call in calls], metadata=metadata), {})
+        assert (type(record), record.metrics) == (kind, spent)
 
 
 def test_what_could_not_be_read_is_noted(store, tmp_path):

@@ -10,6 +10,7 @@ from typing import Any, Final, Protocol
 
 from .argument_checks import is_number
 from .result import EvaluationResult, EvaluatorFailure, SkippedEvaluation
+from .trace import Trace
 
 
 class Judged(Protocol):
@@ -107,6 +108,20 @@ def judge_metrics(record: Judged) -> dict[str, float]:
         amounts = [one[part] for one in spent.values() if part in one]
         if amounts:
             found[total] = sum(amounts)
+    return found
+
+
+def trace_metrics(trace: Trace) -> dict[str, int | float]:
+    """What the requests of a recorded trace spent, as metrics; without what the recording does not say."""
+    found: dict[str, int | float] = {}
+    if trace.llm_calls:
+        found["requests"] = len(trace.llm_calls)
+    if trace.tokens_measured:
+        found |= {INPUT_TOKENS: trace.total_input_tokens, OUTPUT_TOKENS: trace.total_output_tokens}
+    if trace.total_cost is not None:
+        found[COST] = trace.total_cost
+        if trace.unpriced_calls:
+            found[UNPRICED_CALLS] = trace.unpriced_calls
     return found
 
 

@@ -4,7 +4,7 @@
 |---|---|
 | its id, else that of its trace | name of the case |
 | what the user said first, the last answer | inputs, output |
-| tokens, cost, calls of models | metrics |
+| tokens, cost, requests to models | metrics |
 | the whole of it | trace |
 | a run that failed and gave no answer | a failed task |
 
@@ -20,7 +20,7 @@ from typing import Any
 import msgspec
 
 from calipers.data.record import ReportCase, ReportCaseFailure, hide_secrets
-from calipers.data.spending import COST, INPUT_TOKENS, MODEL_CALLS, OUTPUT_TOKENS, UNPRICED_CALLS
+from calipers.data.spending import trace_metrics
 from calipers.data.trace import Trace
 from calipers.errors import ReportFormatError
 from calipers.report.report import Report
@@ -85,7 +85,7 @@ def trace_record(trace: Trace, taken: dict[str, int]) -> Record:
         "total_duration": seconds,
         "trace": trace,
         "trace_id": trace.trace_id,
-        "metrics": _metrics(trace),
+        "metrics": trace_metrics(trace),
     }
     failed = told.get("error")
     record: Record
@@ -96,17 +96,3 @@ def trace_record(trace: Trace, taken: dict[str, int]) -> Record:
         record = ReportCase(**common, output=trace.output_text, attributes={}, results=())
     hide_secrets(record)
     return record
-
-
-def _metrics(trace: Trace) -> dict[str, int | float]:
-    """What it spent on models, under the names that a run has for it (`calipers.data.spending`)."""
-    found: dict[str, int | float] = {}
-    if trace.llm_calls:
-        found[MODEL_CALLS] = len(trace.llm_calls)
-    if trace.tokens_measured:
-        found |= {INPUT_TOKENS: trace.total_input_tokens, OUTPUT_TOKENS: trace.total_output_tokens}
-    if trace.total_cost is not None:
-        found[COST] = trace.total_cost
-        if trace.unpriced_calls:  # the cost is a lower bound
-            found[UNPRICED_CALLS] = trace.unpriced_calls
-    return found

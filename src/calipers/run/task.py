@@ -13,10 +13,10 @@ from typing import Any, Protocol, TypeAlias, TypeGuard
 import msgspec
 
 from calipers.data.attempt import Attempt
+from calipers.data.spending import COST, UNPRICED_CALLS, trace_metrics
 from calipers.data.trace import Trace, joined
 from calipers.errors import TaskContractError
 from calipers.process.user_code import own_exit
-from calipers.spans.attempt_trace import spans_trace, with_spans
 from calipers.spans.tree import SpanTree
 
 
@@ -162,14 +162,16 @@ def _add_spans(attempt: Attempt) -> None:
 
 def with_captured_spans(attempt: Attempt, trace: Trace | None) -> Trace | None:
     """A trace with what the captured spans of its attempt tell; metrics that they did not give yet are added to the attempt."""
-    told = spans_trace(attempt.spans) if isinstance(attempt.spans, SpanTree) and len(attempt.spans) else None
+    if not isinstance(attempt.spans, SpanTree) or not attempt.spans.roots:
+        return trace
+    from calipers.spans.attempt_trace import spans_trace, with_spans
+
+    told = spans_trace(attempt.spans)
     if told is None:
         return trace
-    used: dict[str, int | float] = {"requests": len(told.llm_calls)}
-    if told.tokens_measured:
-        used |= {"input_tokens": told.total_input_tokens, "output_tokens": told.total_output_tokens}
-    if told.total_cost is not None:
-        used["cost"] = told.total_cost
+    used = trace_metrics(told)
+    if COST in attempt.metrics:  # of other calls: these lack nothing of it
+        used.pop(UNPRICED_CALLS, None)
     for name, amount in used.items():
         if amount:
             attempt.metrics.setdefault(name, amount)

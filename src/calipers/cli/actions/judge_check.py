@@ -1,6 +1,7 @@
 """What `calipers judge check` does: reads labels, asks the judge about what was labelled, shows and keeps its passport."""
 
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import click
@@ -61,7 +62,7 @@ def check(
         way = (
             ""
             if labels is not None or run is None
-            else f": `calipers label {run} --question {name}` asks for some"
+            else f": `calipers label {run} --question {quote(name)}` asks for some"
         )
         raise CommandError(f"no attempt has a label in {where}{way}", NOTHING)
     more = "" if no_injections else f", and {plural(len(all_injections()), 'injection')}"

@@ -55,7 +55,7 @@ def pairs(
         )
     reports = distinct_reports(runs, store, dataset=dataset)
     with ExitStack() as opened:
-        # Answers are kept where the runs are; report files are nowhere.
+        # Answers are kept in the store of the runs; report files have none.
         if not no_model_cache and not all(map(is_file_name, runs)):
             opened.enter_context(using_cache(StoredAnswers(opened.enter_context(open_kept(store)))))
         result = run_sync(
