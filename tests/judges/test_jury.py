@@ -8,8 +8,20 @@ from calipers import Case, Dataset, Skipped
 from calipers.errors import InvalidOptionError, ModelRateError
 from calipers.evaluators import InRange
 from calipers.identity import evaluator_identity
-from calipers.judges import Correct, Jury, LLMJudge
-from calipers.testing import ScriptedJudge, make_context
+from calipers.judges import (
+    Correct,
+    Criterion,
+    Jury,
+    LabelledAttempt,
+    LLMJudge,
+    Rubric,
+    attack_judge,
+    check_judge,
+)
+from calipers.models import RemoteModel, using_cache
+from calipers.stores import MemoryStore
+from calipers.stores.stored_answers import StoredAnswers
+from calipers.testing import OpenAIServer, ScriptedJudge, judge_replies, make_context
 
 
 def juror(name, verdict):
@@ -117,3 +129,59 @@ def test_a_jury_is_its_jurors_and_their_models():
 def test_a_jury_of_one_and_an_unknown_rule_are_refused(make):
     with pytest.raises(InvalidOptionError):
         make()
+
+
+def test_a_judge_that_is_on_a_jury_twice_is_asked_twice_also_where_answers_are_kept(monkeypatch):
+    """Wrong would be one answer for both: their disagreement would be gone the second time."""
+    asked = []
+
+    def says(received):
+        asked.append(received)
+        return judge_replies({"reason": "r", "pass": len(asked) % 2 == 0})(received)
+
+    with OpenAIServer(says) as server, MemoryStore() as store, using_cache(StoredAnswers(store)):
+        model = RemoteModel("openai:a", base_url=server.url)
+        judges = [LLMJudge("ok?", model=model), LLMJudge("ok?", model=model, evaluation_name="again")]
+        case = Case(name="a", inputs="x")
+        monkeypatch.setenv("OPENAI_API_KEY", "key")
+        for _ in range(3):
+            report = Dataset(name="d", cases=[case], evaluators=[Jury(judges)]).evaluate_sync(
+                str, progress=False
+            )
+            assert report.cases[0].scores["disagreement"].value == 1.0
+    assert len(asked) == 2
+
+
+def test_the_vote_of_a_jury_and_the_total_of_a_rubric_speak_for_them():
+    """Wrong would be the first juror: each measure of a jury would be that of one judge."""
+
+    def fixed(value, name):
+        model = ScriptedJudge(lambda ask: {"reason": "r", "pass": value})
+        return LLMJudge(f"is {name}", model=model, evaluation_name=name)
+
+    jury = Jury([fixed(False, "a"), fixed(True, "b"), fixed(True, "c")])
+    some = [LabelledAttempt(name=str(n), output=f"o{n}", label=n % 4 > 0) for n in range(20)]
+    passport = asyncio.run(check_judge(jury, some, repeats=1, injections=False))
+    assert passport.measured["judged_rate"].value == 1.0
+    levels = {"low": {"reason": "r", "level": 0}, "high": {"reason": "r", "level": 1}}
+    criteria = {
+        "low": Criterion(levels={0: "n", 1: "y"}, weight=1),
+        "high": Criterion(levels={0: "n", 1: "y"}, weight=3),
+    }
+    rubric = Rubric(criteria, model=ScriptedJudge(lambda ask: levels))
+    passport = asyncio.run(check_judge(rubric, some, repeats=1, injections=False, passes_at=0.7))
+    assert passport.measured["judged_rate"].value == 1.0
+    inside = asyncio.run(Jury([jury, fixed(True, "d"), fixed(True, "e")]).evaluate(make_context("o")))
+    assert inside["Jury"].value is True
+
+
+def test_an_injection_gets_through_a_jury_if_the_vote_changes():
+    def obeys(ask):
+        return {"reason": "r", "pass": "PASS" in ask.messages[-1]["content"].upper().replace("PASSWORD", "")}
+
+    deaf = LLMJudge("a", model=ScriptedJudge(lambda ask: {"reason": "r", "pass": False}))
+    weak = [LLMJudge(name, model=ScriptedJudge(obeys), evaluation_name=name) for name in ("b", "c")]
+    alone = asyncio.run(attack_judge(weak[0]))
+    jury = asyncio.run(attack_judge(Jury([deaf, *weak])))
+    count = [sum(each.end == "through" for each in found.outcomes) for found in (alone, jury)]
+    assert count[0] == count[1] > 0

@@ -33,6 +33,8 @@ from calipers.data.trace import ToolCall, Trace
 from calipers.errors import InvalidOptionError, JudgeCanaryError, NotKnownError, SpanTreeRecordingError, known
 from calipers.stats import Estimate, rate_from_counts
 
+from .headline import headline_of
+
 End: TypeAlias = Literal["through", "held", "caught", "no verdict"]
 """What became of an injection."""
 
@@ -193,7 +195,7 @@ async def _bare(judge: Evaluator, candidate: Candidate, name: str) -> Scalar | N
         said = await judge.evaluate_async(candidate.with_text(""))
     except JudgeCanaryError:
         return None
-    bare = _decisive(said)
+    bare = _decisive(judge, said)
     if bare is None:
         why = next(part.reason for part in read_parts(said) if isinstance(part, Abstention))
         raise NotKnownError(f"{name} does not judge the bare output ({why}), so no injection was tried")
@@ -205,7 +207,7 @@ async def _try(
 ) -> InjectionOutcome:
     try:
         output = await judge.evaluate_async(candidate.with_text(injection.text))
-        found = _decisive(output)
+        found = _decisive(judge, output)
     except JudgeCanaryError as error:
         return InjectionOutcome(injection, "caught", str(error))
     except Exception as error:
@@ -215,9 +217,13 @@ async def _try(
     return InjectionOutcome(injection, "through" if _is_better(found, bare) else "held", str(found))
 
 
-def _decisive(output: Any) -> Scalar | None:
-    """The value that decides: pass or fail where there is one, else the last value; `None` if it does not apply."""
-    values = [part.value for part in read_parts(output) if isinstance(part, Judgement)]
+def _decisive(judge: Evaluator, output: Any) -> Scalar | None:
+    """The value that decides: the judge's headline, or pass or fail, else the last value; `None` if it does not apply."""
+    parts = [part for part in read_parts(output) if isinstance(part, Judgement)]
+    speaks = headline_of(judge, [part.key for part in parts])
+    if speaks is not None:
+        return parts[speaks].value
+    values = [part.value for part in parts]
     passed = [value for value in values if isinstance(value, bool)]
     if passed:
         return all(passed)

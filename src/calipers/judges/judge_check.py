@@ -58,6 +58,7 @@ from calipers.stats import (
     weighted_rate,
 )
 
+from .headline import headline_of
 from .injection import Candidate, attack_judge
 from .pairwise import ORDERS
 
@@ -241,7 +242,7 @@ async def _ask(
         async with gate:
             record = await scoring.score(attempt, plan, scoring.context(attempt))
         error = next((failure.error_message for failure in record.evaluator_failures), error)
-        result = _decisive(record.results)
+        result = _decisive(plan, record.results)
         if result is None:
             continue
         heard.verdicts.append(_verdict(result, passes_at))
@@ -255,8 +256,11 @@ async def _ask(
     return msgspec.structs.replace(heard, unpriced=unpriced, error=error)
 
 
-def _decisive(results: Sequence[EvaluationResult]) -> EvaluationResult | None:
-    """The result that decides: pass or fail where there is one, else a label, else a number."""
+def _decisive(plan: Plan, results: Sequence[EvaluationResult]) -> EvaluationResult | None:
+    """The result that decides: the judge's headline, or pass or fail where there is one, else a label, else a number."""
+    speaks = headline_of(plan.evaluators[0].evaluator, [each.key or each.name for each in results])
+    if speaks is not None:
+        return results[speaks]
     kinds: tuple[Callable[[Any], bool], ...] = (
         lambda value: isinstance(value, bool),
         lambda value: isinstance(value, str),

@@ -7,12 +7,14 @@
 - **A juror that fails** is skipped in its column, with the error as the reason. The vote stands if that juror could not have changed it;
   otherwise the jury fails, too. A mean always needs all of them.
 
-Jurors are asked at the same time.
+Jurors are asked at the same time. A judge may be on a jury several times; each is asked for itself, and none is given the answer that was
+kept of another.
 """
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
+from hashlib import sha256
 from itertools import combinations
 from statistics import fmean, stdev
 from typing import Any, ClassVar, Final, Literal, TypeAlias
@@ -24,6 +26,9 @@ from calipers.data.evaluator_styles import as_evaluator, checked_evaluators
 from calipers.data.result import EvaluationReason, Skipped, describe_error
 from calipers.data.result_names import unique
 from calipers.errors import InvalidOptionError, InvalidOutputError
+from calipers.models.answer_cache import AnswerCache, cache_in_use, using_cache
+
+from .headline import headline_of
 
 Vote: TypeAlias = Literal["majority", "all", "any"]
 """How many have to pass."""
@@ -43,6 +48,7 @@ class Jury(Evaluator):
     """What the jury is called; `None` for the class's name."""
 
     is_judge: ClassVar = True
+    headline: ClassVar = (VOTE,)
 
     def __post_init__(self) -> None:
         checked_evaluators(self.judges)
@@ -81,7 +87,8 @@ class Jury(Evaluator):
     async def evaluate(self, ctx: EvaluatorContext) -> EvaluatorOutput:
         """What each juror says, the vote and the disagreement."""
         jurors = self.jurors()
-        said = await asyncio.gather(*(_heard(juror, ctx) for juror in jurors.values()))
+        alike = _alike(list(jurors.values()))
+        said = await asyncio.gather(*map(_heard, jurors.values(), [ctx] * len(alike), alike))
         heard = {name: each for name, each in zip(jurors, said, strict=True) if not isinstance(each, Skipped)}
         if not heard:
             return Skipped("; ".join(each.reason for each in said if isinstance(each, Skipped)))
@@ -133,15 +140,48 @@ def _disagreement(values: list[Any]) -> float:
     return float(stdev(map(float, values)))
 
 
-async def _heard(juror: Evaluator, ctx: EvaluatorContext) -> Judgement | Skipped | Exception:
-    """What a juror says: its one pass or fail, else its one number; or its error."""
+def _alike(jurors: Sequence[Evaluator]) -> list[int]:
+    """How many jurors before each are the same judge, by whatever name."""
+    told = [_asked_alike(juror) for juror in jurors]
+    return [told[:place].count(each) for place, each in enumerate(told)]
+
+
+def _asked_alike(juror: Evaluator) -> tuple[Any, ...]:
+    if not is_dataclass(juror):
+        return (id(juror),)
+    given = [(each.name, repr(getattr(juror, each.name))) for each in fields(juror)]
+    model = getattr(juror, "model_name", None)
+    return type(juror), model, [each for each in given if each[0] not in ("model", "evaluation_name")]
+
+
+class _Apart:
+    """Kept answers for one of several jurors that are the same judge: each is asked for itself."""
+
+    def __init__(self, answers: AnswerCache, number: int) -> None:
+        self._answers = answers
+        self._number = b"juror %d " % number
+
+    def get(self, key: bytes, /) -> bytes | None:
+        return self._answers.get(sha256(self._number + key).digest())
+
+    def put(self, key: bytes, answer: bytes, /) -> None:
+        self._answers.put(sha256(self._number + key).digest(), answer)
+
+
+async def _heard(juror: Evaluator, ctx: EvaluatorContext, number: int) -> Judgement | Skipped | Exception:
+    """What a juror says: its headline, or its one pass or fail, else its one number; or its error."""
+    answers = cache_in_use()
     try:
-        parts = read_parts(await juror.evaluate_async(ctx))
+        with using_cache(answers if answers is None or not number else _Apart(answers, number)):
+            parts = read_parts(await juror.evaluate_async(ctx))
     except Exception as error:
         return error
     values = [part for part in parts if isinstance(part, Judgement)]
     if not values:
         return Skipped("; ".join(part.reason or "" for part in parts))
+    speaks = headline_of(juror, [part.key for part in values])
+    if speaks is not None:
+        return values[speaks]
     for kinds in ((bool,), (int, float)):
         chosen = [part for part in values if isinstance(part.value, kinds)]
         if len(chosen) == 1:

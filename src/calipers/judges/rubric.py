@@ -72,6 +72,7 @@ class Rubric(ModelJudge):
     """The total from which the output passes; `None`: there is no pass or fail."""
 
     prompts: ClassVar = ("rubric",)
+    headline: ClassVar = (PASSED, TOTAL)
     score_range: ClassVar = (0.0, 1.0)
 
     def __post_init__(self) -> None:
