@@ -1,4 +1,5 @@
 from calipers.agents.adapters.agno import AgnoAdapter as AgnoAdapter
+from calipers.agents.adapters.autogen import AutoGenAdapter as AutoGenAdapter
 from calipers.agents.adapters.function import Adapter as Adapter
 from calipers.agents.adapters.function import FunctionAdapter as FunctionAdapter
 from calipers.agents.adapters.http import HttpAdapter as HttpAdapter

@@ -1,0 +1,125 @@
+"""An agent of AutoGen is recorded by the messages that it streams."""
+
+import json
+
+import pytest
+
+from calipers import Case, Dataset
+from calipers.agents import Adapter, AutoGenAdapter
+from calipers.errors import TaskContractError
+from calipers.evaluators import FollowsTrajectory
+from calipers.testing import check_adapter
+
+agents = pytest.importorskip(
+    "autogen_agentchat.agents", reason="autogen-agentchat is not installed: it needs an older protobuf"
+)
+from autogen_core import FunctionCall  # noqa: E402
+from autogen_core.models import ChatCompletionClient, CreateResult, ModelInfo, RequestUsage  # noqa: E402
+
+
+class Scripted(ChatCompletionClient):
+    """Calls the tool that the request names with its last word, and tells after how many requests."""
+
+    component_type = "model"
+    component_config_schema = None
+    capabilities = None
+    model_info = ModelInfo(
+        vision=False, function_calling=True, json_output=False, family="unknown", structured_output=False
+    )
+
+    async def create(self, messages, **options):
+        last = messages[-1]
+        count = sum(message.type == "UserMessage" for message in messages)
+        used = RequestUsage(prompt_tokens=7, completion_tokens=3)
+        if last.type == "FunctionExecutionResultMessage":
+            content = f"{last.content[0].content} ({count})"
+            return CreateResult(finish_reason="stop", content=content, usage=used, cached=False)
+        if "broken" in last.content:
+            raise ConnectionError("no model")
+        name, *_, word = last.content.split()
+        call = FunctionCall(id=f"call {count}", name=name, arguments=json.dumps({"word": word}))
+        return CreateResult(finish_reason="function_calls", content=[call], usage=used, cached=False)
+
+    def create_stream(self, *args, **options):
+        raise NotImplementedError
+
+    async def close(self):
+        return None
+
+    def actual_usage(self):
+        return RequestUsage(prompt_tokens=0, completion_tokens=0)
+
+    total_usage = actual_usage
+
+    def count_tokens(self, *args, **options):
+        return 0
+
+    remaining_tokens = count_tokens
+
+
+async def find(word: str) -> str:
+    """Find a word."""
+    if word == "fire":
+        raise ConnectionError("the line is dead")
+    return json.dumps({"found": word})
+
+
+def clerk():
+    return agents.AssistantAgent("clerk", Scripted(), tools=[find], reflect_on_tool_use=True)
+
+
+def evaluate(agent, *cases, **options):
+    return Dataset(cases=list(cases)).evaluate_sync(AutoGenAdapter(agent, **options), progress=False)
+
+
+def test_calls_results_and_tokens_come_from_the_messages_of_a_run():
+    case = evaluate(clerk(), Case(inputs="find gold")).cases[0]
+    trace = case.trace
+    assert case.output == trace.output_text == '{"found": "gold"} (1)'
+    assert trace.agent_name == "clerk"
+    assert [turn.turn_type.value for turn in trace.turns] == [
+        "user_message",
+        "llm_call",
+        "tool_call",
+        "llm_call",
+        "agent_message",
+    ]
+    call = trace.tool_calls[0]
+    assert (call.name, call.arguments, call.output) == ("find", {"word": "gold"}, {"found": "gold"})
+    assert (trace.total_input_tokens, trace.total_output_tokens) == (14, 6)
+
+
+def test_a_tool_that_raised_or_does_not_exist_is_a_failed_call():
+    failed, strange = evaluate(clerk, Case(inputs="find fire"), Case(inputs="guess gold")).cases
+    assert "the line is dead" in failed.trace.tool_calls[0].error
+    call = strange.trace.tool_calls[0]
+    assert (call.name, call.arguments, call.success) == ("guess", {"word": "gold"}, False)
+
+
+def test_an_agent_that_raises_keeps_the_trace_up_to_there():
+    failure = evaluate(clerk, Case(inputs="broken")).failures[0]
+    assert "no model" in failure.error_message
+    assert failure.trace.input_text == "broken"
+
+
+@pytest.mark.parametrize("agent", [clerk, None], ids=["function", "agent"])
+def test_a_conversation_keeps_its_history_and_others_are_not_mixed_in(agent):
+    talks = [
+        Case(turns=[f"find {number}", "find more"], evaluators=[FollowsTrajectory(["find", "find"])])
+        for number in range(3)
+    ]
+    report = evaluate(agent or clerk(), *talks)
+    assert not report.failures
+    for number, case in enumerate(report.cases):
+        first, second = case.output.walk()
+        assert first.response == f'{{"found": "{number}"}} (1)'
+        assert second.response == '{"found": "more"} (2)'
+        assert case.passed
+
+
+def test_it_is_an_adapter_and_other_objects_are_refused():
+    adapter = AutoGenAdapter(clerk)
+    assert isinstance(adapter, Adapter)
+    check_adapter(adapter, requests=["find a", "find b"])
+    with pytest.raises(TaskContractError, match="expected an agent of AutoGen, or a function"):
+        AutoGenAdapter("agent")
