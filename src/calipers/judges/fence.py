@@ -141,9 +141,14 @@ def seal_in(messages: Sequence[Mapping[str, Any]]) -> str | None:
 
 def quoted(value: Any) -> str:
     """A value as quoted lines; at least one."""
-    text = value if isinstance(value, str) else json.dumps(plain(value), ensure_ascii=False, indent=2)
+    text = value if isinstance(value, str) else _as_json(plain(value))
     lines = (line.translate(_VISIBLE) for line in text.splitlines() or [""])
     return "\n".join(f"| {_TEMPLATE_MARKS.sub(_broken, line)}" for line in lines)
+
+
+def _as_json(value: Any) -> str:
+    """Data as indented JSON; the encoder for that is slow, and a single value needs none."""
+    return json.dumps(value, ensure_ascii=False, indent=2 if isinstance(value, dict | list) else None)
 
 
 def _broken(found: re.Match[str]) -> str:

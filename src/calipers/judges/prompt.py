@@ -32,22 +32,18 @@ class Prompt(msgspec.Struct, frozen=True):
         """Name, version and a digest of the text: what makes two prompts the same."""
         return f"{self.name} {self.version} ({digest(self.text.encode())[:_DIGITS]})"
 
-    @property
-    def gaps(self) -> set[str]:
-        """What has to be put in."""
-        return set(_GAP.findall(self.text))
-
     def filled(self, values: Mapping[str, str]) -> str:
         """The text with a value in each gap.
 
         Raises:
             InvalidOptionError: a gap has no value.
         """
-        if missing := sorted(self.gaps - values.keys()):
+        try:
+            return _GAP.sub(lambda found: values[found[1]], self.text)
+        except KeyError as missing:
             raise InvalidOptionError(
-                f"the prompt {self.name!r} has a gap {missing[0]!r}, and nothing fills it"
-            )
-        return _GAP.sub(lambda found: values[found[1]], self.text)
+                f"the prompt {self.name!r} has a gap {missing.args[0]!r}, and nothing fills it"
+            ) from None
 
 
 @cache

@@ -43,14 +43,16 @@ _HITS: Final = 20
 _AROUND: Final = 60
 """Characters on each side of what was found."""
 
-_VERDICT: Final = object_of(
-    reason=REASON,
-    evidence={
-        "type": "array",
-        "items": {"type": "integer", "minimum": 1},
-        "description": "The numbers of the turns that decide. You must have read them.",
-    },
-    **{"pass": PASS},
+_VERDICT: Final = sealed(
+    object_of(
+        reason=REASON,
+        evidence={
+            "type": "array",
+            "items": {"type": "integer", "minimum": 1},
+            "description": "The numbers of the turns that decide. You must have read them.",
+        },
+        **{"pass": PASS},
+    )
 )
 _TURN: Final = {"type": "integer", "minimum": 1, "description": "The number of the turn."}
 _FROM: Final = {"type": "integer", "minimum": 1, "description": "Where to begin; 1 is the beginning."}
@@ -215,10 +217,9 @@ class _Reading:
         """
         model = self.judge.asked_model()
         settings = read_settings(self.judge.model_settings).asked
-        tools = [*(_declared(*each) for each in _TOOLS), _verdict_tool()]
         said: str | None = None
         while self.steps < self.judge.max_steps:
-            asked = Ask(messages=list(self.messages), tools=tools, repeat=self.repeat, **settings)
+            asked = Ask(messages=list(self.messages), tools=_DECLARED, repeat=self.repeat, **settings)
             completion = await model.ask(asked)
             said = completion.text
             check_finish(completion, ("tool_call", "stop"))
@@ -255,7 +256,7 @@ class _Reading:
     def _problem(self, call: ToolCall) -> str | None:
         """Why a verdict does not count, in words for the model; `None` if it does."""
         self.fence.check(call.arguments, json.dumps(plain(call.arguments), ensure_ascii=False))
-        if problem := violations_of(call.arguments, sealed(_VERDICT)):
+        if problem := violations_of(call.arguments, _VERDICT):
             return problem
         if self.turns and not self.read:
             return "you have not read a single turn; read those that decide"
@@ -338,9 +339,8 @@ def _declared(
     return {"name": name, "description": description, "parameters": parameters}
 
 
-def _verdict_tool() -> dict[str, Any]:
-    return {
-        "name": "give_verdict",
-        "description": "Your verdict; it ends the reading.",
-        "parameters": sealed(_VERDICT),
-    }
+_DECLARED: Final = [
+    *(_declared(*each) for each in _TOOLS),
+    {"name": "give_verdict", "description": "Your verdict; it ends the reading.", "parameters": _VERDICT},
+]
+"""The tools, as the model is told of them."""
