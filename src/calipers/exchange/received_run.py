@@ -46,7 +46,7 @@ class Received(msgspec.Struct):
     """What came, and what became of it."""
 
     spans: int = 0
-    """In traces that were stored or that hold no conversation; those that came twice count once."""
+    """That came in time, also those that make no attempt; those that came twice count once."""
     attempts: int = 0
     """Stored by this process."""
     without_conversation: int = 0
@@ -98,7 +98,6 @@ class ReceivedRun:
             made = self._attempts(trace)
             gone += [position for position, _ in trace.places[len(made) :]]
             self.received.attempts += max(0, len(made) - len(trace.places))
-            self.received.spans += len(trace.spans)
             self.received.without_conversation += not made
             trace.places = tuple((attempt.position, attempt.name) for attempt in made)
             attempts += made
@@ -109,6 +108,7 @@ class ReceivedRun:
                 patiently(lambda: self.store.remove_attempts(run, gone, generation=generation))
         self.spool.mark_kept(trace.trace_id for trace in traces)
         self.inbox.taken(traces)
+        self.received.spans = self.inbox.spans
         self.received.rejoined = self.inbox.rejoined
         self.received.late = sum(self.inbox.late.values())
         return [attempt.position for attempt in attempts]

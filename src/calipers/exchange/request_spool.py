@@ -46,30 +46,35 @@ class RequestSpool:
         """Put requests on disk; the segment that they are in. They are safe when this returns.
 
         Raises:
-            OSError: they could not be written. What was written of them is taken back.
+            OSError: they could not be written.
         """
         with self._lock:
             if self._file.tell() >= self._most:
                 self._file.close()
                 self._number += 1
                 self._file = self._opened()
-            begin = self._file.tell()
-            try:
-                for kind, body in requests:
-                    self._file.write(_HEAD.pack(kind.encode(), len(body)))
-                    self._file.write(body)
-                os.fsync(self._file.fileno())
-            except OSError:
-                self._file.truncate(begin)
-                self._file.seek(begin)
-                raise
+            entries = (_HEAD.pack(kind.encode(), len(body)) + body for kind, body in requests)
+            self._append(b"".join(entries))
+            os.fsync(self._file.fileno())
             return self._number
 
     def mark_kept(self, trace_ids: Iterable[int]) -> None:
         """Note that traces are stored. If the note is lost, they are stored once more in the same place."""
         body = b"".join(each.to_bytes(_ID_BYTES) for each in trace_ids)
         with self._lock:
-            self._file.write(_HEAD.pack(b"K", len(body)) + body)
+            self._append(_HEAD.pack(b"K", len(body)) + body)
+
+    def _append(self, data: bytes) -> None:
+        """Write all of some bytes, or nothing: a part of an entry would hide those after it."""
+        begin = self._file.tell()
+        rest = memoryview(data)
+        try:
+            while rest:
+                rest = rest[self._file.write(rest) :]
+        except OSError:
+            self._file.truncate(begin)
+            self._file.seek(begin)
+            raise
 
     @property
     def current(self) -> int:

@@ -64,6 +64,8 @@ class TraceInbox:
         """Bytes of requests whose spans are here, about."""
         self.late: dict[int, int] = {}
         """Spans that came too late to be joined, by trace."""
+        self.spans = 0
+        """All that were put in; those that came twice count once."""
         self.rejoined = 0
         """Traces that were opened again."""
         self._recent: OrderedDict[int, OpenTrace] = OrderedDict()
@@ -91,6 +93,7 @@ class TraceInbox:
                 continue
             else:
                 trace.spans[item.span_id] = item
+                self.spans += 1
                 trace.has_root = trace.has_root or item.parent_span_id is None
             trace.last = now
             trace.size += share
@@ -118,6 +121,7 @@ class TraceInbox:
         """Put a trace in that an earlier process did not store, or not whole."""
         self.open[trace.trace_id] = trace
         self.size += trace.size
+        self.spans += len(trace.spans)
 
     def due(self, now: float, *, at_once: bool = False, most: int = 500) -> list[OpenTrace]:
         """Traces to be stored now. They stay in until they are `taken`.
