@@ -555,3 +555,14 @@ def test_entries_of_an_export_that_are_no_spans_are_counted_and_the_rest_is_read
     found = read_recording(path)
     assert [trace.output_text for trace in found.traces] == ["Hi"] * 3
     assert found.notes == [f"{str(path)!r}: 2 of 5 entries are no spans of a known shape"]
+
+
+def test_tokens_that_only_some_requests_show_are_noted(tmp_path):
+    chat = {"gen_ai.operation.name": "chat", "gen_ai.output.messages": messages(("assistant", "Hi"))}
+    tokens = {"gen_ai.usage.input_tokens": 3}
+    for shown, noted in (((tokens, tokens), False), (({}, {}), False), ((tokens, {}), True)):
+        agent = span("agent", attributes={"gen_ai.operation.name": "invoke_agent"})
+        spans = [span("chat", agent, at=at, attributes=chat | more) for at, more in enumerate(shown)]
+        (trace,) = read(tmp_path, as_json([agent, *spans]))
+        note = "1 of 2 requests do not show their tokens, which the totals lack"
+        assert trace.metadata.get("notes", []) == [note] * noted

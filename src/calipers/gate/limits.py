@@ -551,7 +551,7 @@ class Limits:
                 yield undecided(
                     name,
                     "a price for every call",
-                    f"{plural(lacking, 'model call')} {where} have no known price, so the cost is at least what was counted",
+                    f"{plural(lacking, 'model call')} {where} {'has' if lacking == 1 else 'have'} no known price, so the cost is at least what was counted",
                     "give the prices of these models in the project file, under prices, or to set_prices",
                 )
 

@@ -190,9 +190,9 @@ def make_plan(evaluators: Iterable[Any], extend: Plan | None = None) -> Plan:
 async def prepare(evaluators: Iterable[Any]) -> None:
     """Await `before_run` of each evaluator that has it, once, before anything is paid for."""
     seen: set[int] = set()
-    for x in evaluators:
-        hook = getattr(type(x), "before_run", None)
-        if hook is None or hook is Evaluator.before_run or id(x) in seen:
+    for each in evaluators:
+        hook = getattr(type(each), "before_run", None)
+        if hook is None or hook is Evaluator.before_run or id(each) in seen:
             continue
-        seen.add(id(x))
-        await make_ready(x)
+        seen.add(id(each))
+        await make_ready(each)

@@ -89,6 +89,13 @@ def _not_shown(requests: Sequence[Request], turns: Iterable[Turn]) -> Iterator[s
     silent = sum(request.answer() is None and request.first("error") is None for request in requests)
     if silent:
         yield f"{silent} of {len(requests)} requests do not show their answers"
+    counted = [
+        request.first("input_tokens") is not None or request.first("output_tokens") is not None
+        for request in requests
+        if request.first("error") is None
+    ]
+    if any(counted) and not all(counted):
+        yield f"{counted.count(False)} of {len(requests)} requests do not show their tokens, which the totals lack"
     calls = [turn.tool_call for turn in turns if turn.tool_call is not None]
     for what in UNKNOWN:
         dark = sum(what in call.unknown for call in calls)
