@@ -184,5 +184,8 @@ def test_who_is_to_judge_a_conversation_sees_nothing_of_how_it_was_judged():
     assert "EXPECTED" not in "\n".join(attempt_unjudged(case, expected=False))
     trace = Trace(turns=[Turn(turn_type=TurnType.TOOL_CALL, tool_call=ToolCall("look", {"at": "it"}))])
     text = "\n".join(attempt_unjudged(msgspec.structs.replace(case, output="plain", trace=trace)))
+    assert text.index("Output\n    plain") < text.index("What the agent did"), (
+        "the answer is on the first page"
+    )
     assert "tool look" in text
     assert "plain" in text

@@ -304,12 +304,13 @@ def attempt_unjudged(record: Record, *, expected: bool = True, metadata: bool = 
     if expected and record.expected_tool_calls is not None:
         yield from _section("Expected tool calls", _value(record.expected_tool_calls))
     talk = transcript_of(record)
-    if talk is None and record.trace is not None:
-        yield from _section("What the agent did", _trace(record.trace))
     if isinstance(record, ReportCaseFailure):
         yield from _section("Task failed", _error(record.error_message, ""))
     else:
         yield from _output(record, talk, judged=False)
+    # Behind the output: on a small screen the trace would push it to a page that people may not turn to.
+    if talk is None and record.trace is not None:
+        yield from _section("What the agent did", _trace(record.trace))
 
 
 def _output(case: ReportCase, talk: Transcript | None, *, judged: bool) -> Iterator[str]:
