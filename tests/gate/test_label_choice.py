@@ -112,3 +112,5 @@ def test_scores_are_told_apart_by_thirds():
 def test_an_unknown_judge_is_named_with_those_there_are():
     with pytest.raises(InvalidOptionError, match="there are 'kind'"):
         choose_labels(report([kind]), "cruel", {}, 5, seed=0)
+    with pytest.raises(InvalidOptionError, match="numbers such as 4: ask them for yes or no"):
+        choose_labels(report([kind]), "kind", {"c1": 4.0}, 5, seed=0)

@@ -54,6 +54,7 @@ def test_results_are_named_and_explained_as_in_pydantic_evals(options, expected)
         {"assertion": {"name": "a"}},
         {"assertion": {"include_reason": "yes"}},
         {"assertion": {"evaluation_name": 1}},
+        {"score": {"evaluation_name": "same"}, "assertion": {"evaluation_name": "same"}},
     ],
 )
 def test_a_judge_that_would_say_nothing_or_is_misspelt_is_refused(wrong):

@@ -128,10 +128,15 @@ def choose_labels(
         seed: of the draw.
 
     Raises:
-        InvalidOptionError: the report has no such judge.
+        InvalidOptionError: the report has no such judge, or the labels are numbers where the judge passes or fails.
     """
     run = Columns(cases_of(report))
     key = judge_column(run, judge)
+    wrong = next((label for label in labels.values() if not 0 <= label <= 1), None)
+    if key[1] == "assertion" and wrong is not None:
+        raise InvalidOptionError(
+            f"the judge {judge!r} passes or fails, and people answered by numbers such as {wrong:g}: ask them for yes or no"
+        )
     strata = strata_of(run, key)
     names = list(strata.by_case)
     place = {name: index for index, name in enumerate(names)}

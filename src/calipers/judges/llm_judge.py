@@ -59,6 +59,13 @@ class LLMJudge(ModelJudge):
             raise InvalidOptionError(
                 "LLMJudge with score=False and assertion=False would say nothing: leave one of them out"
             )
+        names = [
+            config.get("evaluation_name") for config in (self.score, self.assertion) if config is not False
+        ]
+        if len(names) == 2 and names[0] is not None and names[0] == names[1]:
+            raise InvalidOptionError(
+                f"score and assertion of LLMJudge are both called {names[0]!r}, and one would be lost: give them two names"
+            )
         names = [config.get("evaluation_name") for config in (self.score, self.assertion) if config]
         if len(names) == 2 and names[0] is not None and names[0] == names[1]:
             raise InvalidOptionError(
