@@ -107,6 +107,7 @@ ONE_MEANING = {
     "demo": "a thing under test that needs no account",
     "files": "which files a view can be written to",
     "gemini": "Google's models",
+    "google_adk": "agents of Google's Agent Development Kit",
     "html": "a view as a page",
     "judge": "an evaluator that asks a model, and how far to believe one",
     "markdown": "a view as Markdown",

@@ -2,6 +2,7 @@ from calipers.agents.adapters.agno import AgnoAdapter as AgnoAdapter
 from calipers.agents.adapters.autogen import AutoGenAdapter as AutoGenAdapter
 from calipers.agents.adapters.function import Adapter as Adapter
 from calipers.agents.adapters.function import FunctionAdapter as FunctionAdapter
+from calipers.agents.adapters.google_adk import GoogleADKAdapter as GoogleADKAdapter
 from calipers.agents.adapters.http import HttpAdapter as HttpAdapter
 from calipers.agents.adapters.langchain import LangChainAdapter as LangChainAdapter
 from calipers.agents.adapters.mcp import MCPAdapter as MCPAdapter

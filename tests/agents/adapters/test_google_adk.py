@@ -1,0 +1,98 @@
+"""An agent of Google ADK is recorded by the events of its runs."""
+
+import pytest
+
+from calipers import Case, Dataset
+from calipers.agents import Adapter, GoogleADKAdapter
+from calipers.errors import TaskContractError
+from calipers.evaluators import FollowsTrajectory
+from calipers.testing import check_adapter
+
+agents = pytest.importorskip("google.adk.agents", reason="google-adk is not installed: it takes 110 MB")
+from google.adk.models import BaseLlm, LlmResponse  # noqa: E402
+from google.adk.tools import ToolContext  # noqa: E402
+from google.genai import types  # noqa: E402
+
+
+class Scripted(BaseLlm):
+    """Calls the tool that the request names with its last word, and tells what came back, after how many requests."""
+
+    async def generate_content_async(self, llm_request, stream=False):
+        asked = [part for content in llm_request.contents for part in content.parts]
+        last = asked[-1]
+        count = sum(
+            bool(part.text) and content.role == "user"
+            for content in llm_request.contents
+            for part in content.parts
+        )
+        if last.function_response:
+            part = types.Part(text=f"{last.function_response.response['found']} ({count})")
+        elif "broken" in last.text:
+            raise ConnectionError("no model")
+        else:
+            name, *_, word = last.text.split()
+            part = types.Part(
+                function_call=types.FunctionCall(id=f"call {count}", name=name, args={"word": word})
+            )
+        used = types.GenerateContentResponseUsageMetadata(prompt_token_count=7, candidates_token_count=3)
+        yield LlmResponse(content=types.Content(role="model", parts=[part]), usage_metadata=used)
+
+
+def find(word: str, tool_context: ToolContext) -> dict:
+    """Find a word."""
+    if word == "fire":
+        raise ConnectionError("the line is dead")
+    return {"found": word}
+
+
+AGENT = agents.LlmAgent(name="clerk", model=Scripted(model="clerk-model"), tools=[find])
+
+
+def evaluate(agent, *cases, **options):
+    return Dataset(cases=list(cases)).evaluate_sync(GoogleADKAdapter(agent, **options), progress=False)
+
+
+def test_calls_results_and_tokens_come_from_the_events_of_a_run():
+    case = evaluate(AGENT, Case(inputs="find gold")).cases[0]
+    trace = case.trace
+    assert case.output == trace.output_text == "gold (1)"
+    assert trace.agent_name == "clerk"
+    assert [turn.turn_type.value for turn in trace.turns] == [
+        "user_message",
+        "llm_call",
+        "tool_call",
+        "llm_call",
+        "agent_message",
+    ]
+    call = trace.tool_calls[0]
+    assert (call.name, call.arguments, call.output) == ("find", {"word": "gold"}, {"found": "gold"})
+    assert (trace.total_input_tokens, trace.total_output_tokens) == (14, 6)
+
+
+def test_an_agent_that_raises_keeps_the_trace_up_to_there():
+    tool_failed, model_failed = evaluate(AGENT, Case(inputs="find fire"), Case(inputs="broken")).failures
+    assert "the line is dead" in tool_failed.error_message
+    call = tool_failed.trace.tool_calls[0]
+    assert (call.name, call.arguments) == ("find", {"word": "fire"})
+    assert "no model" in model_failed.error_message
+
+
+def test_a_conversation_keeps_its_history_and_others_are_not_mixed_in():
+    talks = [
+        Case(turns=[f"find {number}", "find more"], evaluators=[FollowsTrajectory(["find", "find"])])
+        for number in range(3)
+    ]
+    report = evaluate(AGENT, *talks)
+    assert not report.failures
+    for number, case in enumerate(report.cases):
+        first, second = case.output.walk()
+        assert (first.response, second.response) == (f"{number} (1)", "more (2)")
+        assert case.passed
+
+
+def test_it_is_an_adapter_and_other_objects_are_refused():
+    adapter = GoogleADKAdapter(AGENT)
+    assert isinstance(adapter, Adapter)
+    check_adapter(adapter, requests=["find a", "find b"])
+    with pytest.raises(TaskContractError, match="expected an agent of Google ADK"):
+        GoogleADKAdapter("agent")
