@@ -274,12 +274,15 @@ class LLMCall(msgspec.Struct, kw_only=True):
     """What it cost, in US dollars; `None` when that is not known."""
 
     def __post_init__(self) -> None:
-        _count(f"input_tokens of a call of {self.model!r}", self.input_tokens)
-        _count(f"output_tokens of a call of {self.model!r}", self.output_tokens)
-        _measured(f"latency_ms of a call of {self.model!r}", self.latency_ms)
-        _moment(f"timestamp of a call of {self.model!r}", self.timestamp)
-        name = f"cost of a call of {self.model!r}"
-        check_number(name, self.cost, at_least=0, of="dollars", or_none=True, error=InvalidTraceError)
+        whose = f"of a call of {self.model!r}"
+        _count(f"input_tokens {whose}", self.input_tokens)
+        _count(f"output_tokens {whose}", self.output_tokens)
+        _measured(f"latency_ms {whose}", self.latency_ms)
+        _moment(f"timestamp {whose}", self.timestamp)
+        if self.cost is not None:
+            check_number(
+                f"cost {whose}", self.cost, at_least=0, of="dollars", or_none=True, error=InvalidTraceError
+            )
 
 
 class TurnType(StrEnum):
