@@ -66,11 +66,6 @@ class LLMJudge(ModelJudge):
             raise InvalidOptionError(
                 f"score and assertion of LLMJudge are both called {names[0]!r}, and one would be lost: give them two names"
             )
-        names = [config.get("evaluation_name") for config in (self.score, self.assertion) if config]
-        if len(names) == 2 and names[0] is not None and names[0] == names[1]:
-            raise InvalidOptionError(
-                f"score and assertion of LLMJudge are both called {names[0]!r}: give them different names"
-            )
 
     async def judge(self, ctx: EvaluatorContext) -> EvaluatorOutput:
         """Pass or fail, a score, or both."""
