@@ -151,3 +151,9 @@ def test_a_value_of_a_prompt_is_not_filled_again():
     assert prompt.filled({"a": "{{b}}", "b": "x"}) == "{{b}} x"
     with pytest.raises(ValueError, match="has a gap 'b'"):
         prompt.filled({"a": "x"})
+
+
+def test_letters_that_show_nothing_are_shown():
+    for char in "\u115f\u1160\u3164\uffa0\u17b4\u034f\u180b\u2800\ufe00\ufe0e":
+        assert quoted(f"a{char}b") == f"| a\\u{{{ord(char):x}}}b"
+    assert quoted("\u2764\ufe0f") == "| \u2764\ufe0f", "an emoji stays whole"

@@ -49,6 +49,11 @@ _MARGIN: Final = "margin"
 _SECRET_BYTES: Final = 32
 _JOINERS: Final = frozenset("\u200c\u200d")
 """Invisible, but part of the spelling of Persian and of emoji."""
+_FILLERS: Final = frozenset(
+    "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0"
+    + "".join(map(chr, range(0xFE00, 0xFE0F)))
+)
+"""Letters and marks that show nothing, by their category no controls; without the one that emoji need."""
 _TEMPLATE_MARKS: Final = re.compile(
     r"<(?=\|)|(?<=\|)>|\[(?=/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS)\])"
     r"|<(?=<SYS>>|</SYS>>|/?s>|(?:start|end)_of_turn>|/?think>|/?tool_(?:call|response)>|\uff5c)"
@@ -161,7 +166,8 @@ class _Visible(dict[int, int | str]):
     def __missing__(self, code: int) -> int | str:
         char = chr(code)
         kind = unicodedata.category(char)
-        hidden = (kind in {"Cc", "Cf", "Cs", "Co", "Cn"} and char != "\t" and char not in _JOINERS) or (
+        unseen = kind in {"Cc", "Cf", "Cs", "Co", "Cn"} or char in _FILLERS
+        hidden = (unseen and char != "\t" and char not in _JOINERS) or (
             0xE0100
             <= code
             <= 0xE01EF  # variation selectors that no letter needs, and that can carry any bytes
