@@ -89,7 +89,7 @@ def _told(noun: Any, fields: Mapping[str, Any]) -> dict[str, Any]:
         value = getattr(noun, name)
         kind = type(value)
         # Most fields are silent, texts or times: these need no look inside.
-        if value is silent or (not value and kind is _EMPTY.get(name)):
+        if value is silent or (kind is _EMPTY.get(name) and not value):
             continue
         if kind is datetime:
             found[name] = value.isoformat()

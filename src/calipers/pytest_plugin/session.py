@@ -271,16 +271,23 @@ class Session:
     ) -> "Generator[None, Result[pytest.TestReport], None]":
         """Let a report take along what was measured since the last one, and tell how long its own case took."""
         outcome = yield
-        if call.when == "call":
+        try:
             report = outcome.get_result()
-            report.duration = max(0.0, report.duration + self.shift)
-            if self.inconclusive:
-                setattr(report, INCONCLUSIVE, self.inconclusive)
-            if (gated := self._gated(item, failed=call.excinfo is not None)) is not None:
-                setattr(report, GATED, gated)
-        if self._unsent:
-            setattr(outcome.get_result(), ATTRIBUTE, self._unsent)
-            self._unsent = []
+            if call.when == "call":
+                self._tell(report, item, failed=call.excinfo is not None)
+            if self._unsent:
+                setattr(report, ATTRIBUTE, self._unsent)
+                self._unsent = []
+        except KeyboardInterrupt as interrupt:  # pluggy makes a warning of what is raised here
+            outcome.force_exception(interrupt)
+
+    def _tell(self, report: pytest.TestReport, item: pytest.Item, *, failed: bool) -> None:
+        """Let the report of a test tell how long its own case took, and what came of its gates."""
+        report.duration = max(0.0, report.duration + self.shift)
+        if self.inconclusive:
+            setattr(report, INCONCLUSIVE, self.inconclusive)
+        if (gated := self._gated(item, failed=failed)) is not None:
+            setattr(report, GATED, gated)
 
     def _gated(self, item: pytest.Item, *, failed: bool) -> "Outcome | None":
         """What came of the gates of a test; `None` if it has none, or lacks a baseline, which its results may be from now on.

@@ -663,7 +663,9 @@ def test_the_page_never_scrolls_sideways(visit, report, records):
         for width in (1280, 800, 390, 320):
             page.set_viewport_size({"width": width, "height": 900})
             assert page.evaluate("document.documentElement.scrollWidth") <= width
-            assert page.locator("tr.attempt").first.bounding_box()["height"] > 15
+            page.wait_for_function(
+                "document.querySelector('tr.attempt')?.getBoundingClientRect().height > 15"
+            )
 
 
 @pytest.mark.parametrize("checks", [3, 14])
