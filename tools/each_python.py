@@ -44,6 +44,12 @@ SAME_EVERYWHERE = {
     "tests/rollouts/moderators/test_text_moderators.py::test_a_pattern_that_goes_astray": "the same",
     "tests/views/test_markdown.py::test_a_comment_stays_within_its_limit": "counts characters of very large reports",
     "tests/cli/test_processes.py": "starts the command line again and again; the other tests of it run in one process",
+    # Their imports take longer than their tests, in every process that collects them.
+    "tests/agents/adapters/test_langchain.py": "a framework calls back, the same way everywhere",
+    "tests/agents/adapters/test_openai_agents.py": "the same",
+    "tests/agents/adapters/test_smolagents.py": "the same",
+    "tests/agents/adapters/test_mcp.py": "the same",
+    "tests/testing/test_model_servers.py": "what the SDKs of providers read is text",
     "tests/test_notebook.py": "a kernel is IPython's; what it calls is tested everywhere",
     # Of the plugin, one test of each kind runs everywhere; these are its choices and its messages, in sessions of their own.
     "tests/pytest_plugin/test_voice.py": "a table of options and messages",
@@ -79,7 +85,9 @@ FEW_OF = {
     "tests/models": "messages of providers",
     "tests/report": "arithmetic",
     "tests/rollouts": "trees of turns",
+    "tests/spans": "formats of files",
     "tests/stats": "arithmetic",
+    "tests/testing": "servers and checks that the other tests use",
     "tests/views": "text made of reports",
     "tests/voice": "sound, in compiled code",
 }
