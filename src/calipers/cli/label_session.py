@@ -4,7 +4,7 @@ A session is blind. It shows what was asked and what came of it, and neither wha
 so far turned out: who knows would go along. Each answer is written to the store before the next attempt is shown, so whatever ends the session
 loses nothing. An attempt that is skipped stays unlabelled, and comes again in the next session.
 
-The order is random, so that whoever stops early has still labelled a fair sample. It follows from a seed, which the labels keep. People who
+The order is random: if you stop early, you have still labelled a fair sample. It follows from a seed, which the labels keep. People who
 label the same question have the same order, unless they ask for another one, so that their labels meet.
 """
 

@@ -1,6 +1,6 @@
 """Keeps the account of model calls: who asked, how many tokens it took, what it cost.
 
-A call counts for whoever makes it. In a task it becomes an `LLMCall` of the attempt's trace, and its amounts become metrics of the
+A call counts for the task or the evaluator that makes it. In a task it becomes an `LLMCall` of the attempt's trace, and its amounts become metrics of the
 attempt. In an evaluator its amounts stand with the evaluator's result, under `metadata["metrics"]`. So what the agent cost and
 what its judges cost are never mixed. Outside a run and outside a recording, nothing is kept.
 
