@@ -1,4 +1,4 @@
-"""Model calls count for whoever makes them: once, over all tries, and unknown where there is no price."""
+"""Model calls count for the task or the evaluator that makes them: once, over all tries, and unknown where there is no price."""
 
 import msgspec
 import pytest

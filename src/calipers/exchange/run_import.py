@@ -142,7 +142,7 @@ def open_found(path: str | os.PathLike[str]) -> FoundRun:
 
 
 def _known_run(place: Path) -> FoundRun | None:
-    """The run of a program for evaluations in a file; `None` if it is none, and may be a recording.
+    """The run of a program for evaluations in a file; `None` if the file is something else, such as a recording.
 
     Raises:
         ReportFormatError: the file is damaged.

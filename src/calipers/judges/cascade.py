@@ -210,7 +210,7 @@ def _decision(parts: Sequence[Any], part: Evaluator) -> _Said | None:
     """The one pass or fail that a part gives, a jury's vote; `None` if it does not apply.
 
     Raises:
-        InvalidOutputError: there is none, or there are several.
+        InvalidOutputError: there is no such result, or there are several.
     """
     values = [each for each in parts if isinstance(each, Judgement)]
     if not values:

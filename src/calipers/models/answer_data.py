@@ -5,9 +5,9 @@ schema; a Markdown code fence around it is taken off. Of an answer that ended at
 follows the schema counts.
 
 - **JSON is not looked for inside of prose.** An answer may quote what it judges, and a quoted verdict is not the model's.
-- **What was cut off is not completed.** `json-repair` mends quotes and commas; an answer whose braces do not close is not
+- **What was cut off is not completed.** `json-repair` fixes quotes and commas; an answer whose braces do not close is not
   given to it, since a number may have lost its last digits.
-- **A key that occurs twice** makes the answer unreadable: it says two things. In JSON that has to be mended, a key inside of a
+- **A key that occurs twice** makes the answer unreadable: it says two things. In JSON that has to be repaired, a key inside of a
   quoted text counts, since the quotes may be what is broken.
 """
 

@@ -131,7 +131,7 @@ class InProcessModel:
         """The answer. Log-probabilities are those before a schema forbids tokens.
 
         Raises:
-            ModelError: there is none, such as for a question that is too long.
+            ModelError: there is no answer, such as for a question that is too long.
         """
         start = perf_counter()
         body = openai.ask_body(ask, None, cap="max_tokens")

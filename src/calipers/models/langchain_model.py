@@ -49,7 +49,7 @@ class LangChainModel:
         """The answer.
 
         Raises:
-            ModelError: there is none.
+            ModelError: there is no answer.
         """
         messages = ask.messages if ask.schema is None else with_instructions(ask.messages, ask.schema)
         told = [{key: value for key, value in each.items() if key != "parts"} for each in messages]

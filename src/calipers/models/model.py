@@ -93,7 +93,7 @@ class Model(Protocol):
         """The answer.
 
         Raises:
-            ModelError: there is none; the class says why.
+            ModelError: there is no answer; the class says why.
         """
         ...
 

@@ -51,7 +51,7 @@ class PydanticAIModel:
         """The answer.
 
         Raises:
-            ModelError: there is none.
+            ModelError: there is no answer.
         """
         from pydantic_ai.direct import model_request
 

@@ -139,7 +139,7 @@ class RemoteModel:
         """The answer.
 
         Raises:
-            ModelError: there is none; the class says why.
+            ModelError: there is no answer; the class says why.
             InvalidOptionError: the question cannot be sent.
         """
         wire, model = self._format_and_model()
@@ -251,7 +251,7 @@ class RemoteModel:
 
 
 def _check_address(url: str) -> None:
-    """Refuse an address that is none, or that holds a secret: it stands in reports."""
+    """Refuse what is not an address, and an address that holds a secret: it stands in reports."""
     if not is_address(url, ("http", "https")):
         raise InvalidOptionError(
             f"the address of a model must begin with http:// or https://, got {shown_address(url)!r}"
@@ -392,7 +392,7 @@ class _Exchange:
         return Request(url, "POST", route.headers, content, timeout=limit, api_key=route.key, asked="server")
 
     def _read(self, reply: Reply, request: Request) -> "Completion | Trouble":
-        """The answer, or why it is none."""
+        """The answer, or why it cannot be used."""
         wire, reply = self._route.wire, _without_keys(reply, request)
         if not 200 <= reply.status < 300:
             return _trouble(self._model.name, reply, request, self._route)

@@ -42,7 +42,7 @@ def seconds_in(text: str, *, now: datetime | None = None) -> float | None:
 
 
 def _duration(text: str) -> float | None:
-    """Seconds in `1h2m3.5s`; the pieces must be all there is. A date that begins like one is none."""
+    """Seconds in `1h2m3.5s`; the pieces must be all there is. A date that begins like one does not count."""
     pieces = _PIECE.findall(text)
     if "".join(number + unit for number, unit in pieces) != text:
         return _until(text, None)

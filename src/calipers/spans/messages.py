@@ -100,7 +100,7 @@ def structured(value: Any) -> Any:
 
 
 def decoded(value: Any) -> Any:
-    """What a text stands for that a writer made by dumping any value: JSON, or the text itself if it is none."""
+    """What a text stands for that a writer made by dumping any value: JSON, or the text itself if it is not JSON."""
     if not isinstance(value, str):
         return value
     try:

@@ -244,7 +244,7 @@ def _log(record: _LogRecord) -> SpanLog:
 def _attributes(pairs: list[_Pair] | None) -> dict[str, Any]:
     if pairs is None:
         return {}
-    # Most values are texts: all are taken as such first, and what is none is looked at again.
+    # Most values are texts: all are taken as such first, and the others are looked at again.
     found: dict[str, Any] = {
         pair.key: value.string_value if (value := pair.value) is not None else None for pair in pairs
     }
@@ -272,7 +272,7 @@ def _value(value: _Value) -> Any:
 
 
 def _number(written: str | float, kind: type[int] | type[float]) -> Any:
-    """A number that is written as a text; the text itself if it is none, or an integer of more than 64 bits."""
+    """A number that is written as a text; the text itself if it is not a number, or an integer of more than 64 bits."""
     try:
         found = kind(written)
     except ValueError:
@@ -281,7 +281,7 @@ def _number(written: str | float, kind: type[int] | type[float]) -> Any:
 
 
 def time_of(written: str | float) -> int:
-    """A time in nanoseconds since the epoch; 0 for what is none."""
+    """A time in nanoseconds since the epoch; 0 for anything else."""
     try:
         found = int(written)
     except (ValueError, OverflowError):

@@ -381,7 +381,7 @@ def _value(data: bytes, begin: int, end: int) -> Any:
 
 
 def sized_requests(data: bytes) -> list[bytes]:
-    """The requests of a file that writes each after its size, in four bytes or as a varint; empty if it is none of these."""
+    """The requests of a file that writes each after its size, in four bytes or as a varint; empty if it is written in another way."""
     for read_size in (_four_bytes, _varint):
         found: list[bytes] = []
         place = 0

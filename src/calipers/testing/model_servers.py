@@ -246,7 +246,7 @@ def _is_response(received: Received) -> bool:
 
 
 def _ending(reply: Reply, words: Mapping[str, str | None]) -> str | None:
-    """How an answer ends, in the protocol's word; one that is none of ours is sent as it is."""
+    """How an answer ends, in the protocol's word; a word of another protocol is sent as it is."""
     finish = reply.finish or ("tool_call" if reply.calls else "refused" if reply.refusal else "stop")
     return words.get(finish, finish)
 
