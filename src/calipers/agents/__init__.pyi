@@ -29,6 +29,11 @@ from calipers.agents.recording import TraceRecorder as TraceRecorder
 from calipers.agents.recording import carry as carry
 from calipers.agents.recording import current_recording as current_recording
 from calipers.agents.test_case import TestCase as TestCase
+from calipers.agents.tool_interception import Proceed as Proceed
+from calipers.agents.tool_interception import Raise as Raise
+from calipers.agents.tool_interception import Return as Return
+from calipers.agents.tool_interception import ToolInterceptor as ToolInterceptor
+from calipers.agents.tool_interception import intercepting_tools as intercepting_tools
 from calipers.agents.tools import tool as tool
 from calipers.agents.verdict_evaluator import BaseEvaluator as BaseEvaluator
 from calipers.data.result import EvalResult as EvalResult

@@ -12,6 +12,7 @@ failed, and how long it took. Errors and cancellations reach the caller. Elsewhe
   arguments, nor those of what is left out, such as `ctx.deps.api_key`.
 - A call that the function's signature refuses is a failed call. Its positional arguments are recorded under `args`, unless
   something is to be redacted or left out.
+- In a block of `intercepting_tools` the call goes through its interceptors, and what the agent saw is recorded.
 - Arguments are recorded as they were before the call, the output as it was when it was returned (see `recording.snapshot`).
 """
 
@@ -32,6 +33,7 @@ from .call_evidence import MARK
 from .event_log import error_text
 from .injected_parameters import injected_parameters, is_injected_value
 from .recording import Recording, place_to_record, snapshot, trace_without_calls
+from .tool_interception import are_tools_intercepted, await_tool, call_tool
 
 ArgumentsT = ParamSpec("ArgumentsT")
 ResultT = TypeVar("ResultT")
@@ -87,23 +89,23 @@ def tool(
     described = _Tool(function, name, exclude, redact, keep_secrets=keep_secrets)
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        recording = place_to_record()
+        recording, run = place_to_record(), described.intercepted(args, kwargs)
         if recording is None:
-            return function(*args, **kwargs)
+            return run()
         with ExitStack() as block:
             returned = block.enter_context(described.recorded(recording, args, kwargs))
-            output = function(*args, **kwargs)
+            output = run()
             if isinstance(output, Coroutine):  # an async function behind another decorator
                 return _finish(block.pop_all(), output, returned)
             returned(output)
             return output
 
     async def call_later(*args: Any, **kwargs: Any) -> Any:
-        recording = place_to_record()
+        recording, run = place_to_record(), described.intercepted(args, kwargs)
         if recording is None:
-            return await function(*args, **kwargs)
+            return await run()
         with described.recorded(recording, args, kwargs) as returned:
-            output = await function(*args, **kwargs)
+            output = await run()
             returned(output)
             return output
 
@@ -139,6 +141,7 @@ class _Tool:
         self.is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
             type(function).__call__
         )
+        self.gives_coroutine = self.is_async or inspect.iscoroutinefunction(inspect.unwrap(plain))
         self.function = function
         self._plain = plain
         self.receiver = _receiver(plain, self.signature)
@@ -167,6 +170,15 @@ class _Tool:
             frozenset() if self.signature is None else injected_parameters(self._plain, self.signature)
         )
         return filled_in | own | frozenset(self.exclude)
+
+    def intercepted(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callable[[], Any]:
+        """The call of the function, through interceptors where some are set."""
+        call = functools.partial(self.function, *args, **kwargs)
+        if not are_tools_intercepted():
+            return call
+        given, _ = self._arguments(args, kwargs)
+        way = await_tool if self.gives_coroutine else call_tool
+        return functools.partial(way, self.name, snapshot(given), call, is_marked=True)
 
     @contextmanager
     def recorded(
