@@ -21,6 +21,7 @@ unknown where one of them did not measure it; so are its calls.
 
 import contextlib
 import copy
+import math
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -91,26 +92,30 @@ class ToolCall:
         tool_input: Mapping[str, Any] | None = None,
         tool_output: Any = None,
     ) -> None:
-        called = _either("name", name, "tool_name", tool_name)
+        called = name if tool_name is None else _either("name", name, "tool_name", tool_name)
         if not isinstance(called, str) or not called:
             raise InvalidTraceError(
                 f"a tool call needs the tool's name as a non-empty string, got {called!r}"
             )
-        given = _either("arguments", arguments, "tool_input", tool_input)
-        if given is not None and not isinstance(given, Mapping):
+        given = arguments if tool_input is None else _either("arguments", arguments, "tool_input", tool_input)
+        if given is not None and type(given) is not dict and not isinstance(given, Mapping):
             raise InvalidTraceError(f"the arguments of tool call {called!r} must be a mapping, got {given!r}")
         self.name = called
         self.arguments = dict(given) if given is not None else {}
-        self.output = _either("output", output, "tool_output", tool_output)
+        self.output = output if tool_output is None else _either("output", output, "tool_output", tool_output)
         self.success = (
             error is None
             if success is None
             else check_flag(f"success of tool call {called!r}", success, error=InvalidTraceError)
         )
         self.error = error
-        self.latency_ms = _measured(f"latency_ms of tool call {called!r}", latency_ms)
+        if not _is_duration(latency_ms):
+            _measured(f"latency_ms of tool call {called!r}", latency_ms)
+        self.latency_ms = latency_ms
         self.call_id = call_id
-        self.timestamp = _moment(f"timestamp of tool call {called!r}", timestamp)
+        if timestamp is not None and type(timestamp) is not datetime:
+            _moment(f"timestamp of tool call {called!r}", timestamp)
+        self.timestamp = timestamp
         self.keep_secrets = keep_secrets
         self.unknown = _unknown(called, unknown) if unknown else ()
 
@@ -274,6 +279,14 @@ class LLMCall(msgspec.Struct, kw_only=True):
     """What it cost, in US dollars; `None` when that is not known."""
 
     def __post_init__(self) -> None:
+        if (
+            _is_count(self.input_tokens)
+            and _is_count(self.output_tokens)
+            and _is_duration(self.latency_ms)
+            and (self.timestamp is None or type(self.timestamp) is datetime)
+            and self.cost is None
+        ):
+            return
         whose = f"of a call of {self.model!r}"
         _count(f"input_tokens {whose}", self.input_tokens)
         _count(f"output_tokens {whose}", self.output_tokens)
@@ -303,7 +316,7 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, init=False)
 class Turn:
     """One thing that happened: a message, a request to a model, or a call of a tool."""
 
@@ -317,14 +330,36 @@ class Turn:
     timestamp: datetime | None = None
     """When it happened; `None` when it was not recorded."""
 
-    def __post_init__(self) -> None:
-        if self.turn_type is None and (self.timestamp is None or type(self.timestamp) is datetime):
-            # One call, and nothing else to say: what a recording of an agent has most of.
-            if type(self.tool_call) is ToolCall and self.llm_call is None:
-                return object.__setattr__(self, "turn_type", TurnType.TOOL_CALL)
-            if type(self.llm_call) is LLMCall and self.tool_call is None:
-                return object.__setattr__(self, "turn_type", TurnType.LLM_CALL)
-        return self._check()
+    def __init__(
+        self,
+        *,
+        turn_type: TurnType | None = None,
+        content: str = "",
+        llm_call: LLMCall | None = None,
+        tool_call: ToolCall | None = None,
+        turn_id: str | None = None,
+        timestamp: datetime | None = None,
+    ) -> None:
+        own = self.__dict__  # a recording has millions of turns, and the way around a frozen class takes twice as long
+        own["turn_type"] = turn_type
+        own["content"] = content
+        own["llm_call"] = llm_call
+        own["tool_call"] = tool_call
+        own["turn_id"] = new_id() if turn_id is None else turn_id
+        own["timestamp"] = timestamp
+        if timestamp is None or type(timestamp) is datetime:
+            # One call, or one message, and nothing else to say: what a recording of an agent has most of.
+            if llm_call is None:
+                if tool_call is None:
+                    if turn_type is TurnType.USER_MESSAGE or turn_type is TurnType.AGENT_MESSAGE:
+                        return
+                elif turn_type is None and type(tool_call) is ToolCall:
+                    own["turn_type"] = TurnType.TOOL_CALL
+                    return
+            elif tool_call is None and turn_type is None and type(llm_call) is LLMCall:
+                own["turn_type"] = TurnType.LLM_CALL
+                return
+        self._check()
 
     def _check(self) -> None:
         for name, call, wanted in (
@@ -401,23 +436,24 @@ class Trace:
     """Whether reports and stores tell what looks like a secret in it."""
 
     def __post_init__(self) -> None:
-        put = object.__setattr__
+        own = self.__dict__  # it is frozen for all but its constructor
         if self.records_calls is None and isinstance(self.tool_calls, list):
-            put(self, "records_calls", True)
+            own["records_calls"] = True
         for name in ("turns", "llm_calls", "tool_calls", "tags"):
-            put(self, name, _tuple(name, getattr(self, name)))
+            own[name] = _tuple(name, own[name])
         if self.recorded_tools is not None:
-            put(self, "recorded_tools", _tuple("recorded_tools", self.recorded_tools))
+            own["recorded_tools"] = _tuple("recorded_tools", self.recorded_tools)
         _agree(self)
         if self.model is None:
             models = {call.model for call in self.llm_calls}
-            put(self, "model", models.pop() if len(models) == 1 else None)
-        for name, total in _totals(self).items():
-            if getattr(self, name) is None:
-                put(self, name, total)
+            own["model"] = models.pop() if len(models) == 1 else None
+        for name, total in _TOTALS.items():
+            if own[name] is None:
+                own[name] = total(self)
         _count("total_input_tokens", self.total_input_tokens)
         _count("total_output_tokens", self.total_output_tokens)
-        _measured("total_latency_ms", self.total_latency_ms)
+        if not _is_duration(self.total_latency_ms):
+            _measured("total_latency_ms", self.total_latency_ms)
 
     def without_secrets(self) -> "Trace":
         """The trace as reports and stores tell it; the trace itself where it holds no secret.
@@ -527,7 +563,7 @@ class Trace:
         else:
             dropped = set()
         if dropped:
-            dropped |= {name for name, total in _totals(self).items() if getattr(self, name) == total}
+            dropped |= {name for name, total in _TOTALS.items() if getattr(self, name) == total(self)}
         return Trace(**{name: value for name, value in kept.items() if name not in dropped}, **changes)
 
 
@@ -604,32 +640,37 @@ def _recorded_tools(traces: Sequence[Trace]) -> Sequence[str] | None:
     return sorted({name for each in limited for name in each or ()}) if limited else None
 
 
-def _totals(trace: Trace) -> dict[str, float]:
-    """What the calls add up to."""
+def _latency(trace: Trace) -> float:
     latencies = [call.latency_ms for call in trace.llm_calls]
     latencies += [call.latency_ms for call in trace.tool_calls]
-    return {
-        "total_input_tokens": sum(call.input_tokens for call in trace.llm_calls),
-        "total_output_tokens": sum(call.output_tokens for call in trace.llm_calls),
-        "total_latency_ms": sum(latency for latency in latencies if latency is not None),
-    }
+    return sum(latency for latency in latencies if latency is not None)
+
+
+_TOTALS: Final[dict[str, Callable[[Trace], float]]] = {
+    "total_input_tokens": lambda trace: sum([call.input_tokens for call in trace.llm_calls]),
+    "total_output_tokens": lambda trace: sum([call.output_tokens for call in trace.llm_calls]),
+    "total_latency_ms": _latency,
+}
+"""What the calls add up to."""
 
 
 def _agree(trace: Trace) -> None:
     """Make the turns of the calls, or the calls of the turns; where both are given, see that they agree."""
-    put = object.__setattr__
-    if not trace.turns:
-        put(trace, "turns", _turns_of(trace.llm_calls, trace.tool_calls))
+    own = trace.__dict__
+    turns = trace.turns
+    if not turns:
+        own["turns"] = _turns_of(trace.llm_calls, trace.tool_calls)
         return
-    for name, kind in (("llm_calls", "llm_call"), ("tool_calls", "tool_call")):
-        among = tuple(call for turn in trace.turns if (call := getattr(turn, kind)) is not None)
-        given = getattr(trace, name)
+    asked = tuple([turn.llm_call for turn in turns if turn.llm_call is not None])
+    called = tuple([turn.tool_call for turn in turns if turn.tool_call is not None])
+    for name, among in (("llm_calls", asked), ("tool_calls", called)):
+        given = own[name]
         if given and given != among:
             raise InvalidTraceError(
                 f"turns and {name} contradict each other: the turns have {list(among)!r:.200}, "
                 f"{name} is {list(given)!r:.200}; give one of them, and the other follows"
             )
-        put(trace, name, among)
+        own[name] = among
 
 
 def _turns_of(llm_calls: Sequence[LLMCall], tool_calls: Sequence[ToolCall]) -> tuple[Turn, ...]:
@@ -662,9 +703,10 @@ def _tuple(name: str, given: Any) -> tuple[Any, ...]:
         return given
     if isinstance(given, str) or not isinstance(given, Sequence):
         raise InvalidTraceError(f"{name} must be a list of {kind.__name__}, got {given!r:.200}")
-    for item in given:
-        if not isinstance(item, kind):
-            raise InvalidTraceError(f"{name} must hold {kind.__name__} objects, got {item!r:.200}")
+    if {*map(type, given)} != {kind}:
+        for item in given:
+            if not isinstance(item, kind):
+                raise InvalidTraceError(f"{name} must hold {kind.__name__} objects, got {item!r:.200}")
     return tuple(given)
 
 
@@ -677,8 +719,19 @@ def _either(word: str, value: Any, other_word: str, other: Any) -> Any:
     return other if value is None else value
 
 
+def _is_count(value: Any) -> bool:
+    """Whether a value is a number of tokens, seen at a glance; where it is not, `_count` looks closer."""
+    return type(value) is int and value >= 0
+
+
 def _count(what: str, value: Any) -> None:
-    check_whole_number(what, value, at_least=0, error=InvalidTraceError)
+    if not _is_count(value):
+        check_whole_number(what, value, at_least=0, error=InvalidTraceError)
+
+
+def _is_duration(value: Any) -> bool:
+    """Whether a value is a time in milliseconds or `None`, seen at a glance; where it is not, `_measured` looks closer."""
+    return value is None or (type(value) is float and 0 <= value < math.inf)
 
 
 def _measured(what: str, value: Any) -> Any:
