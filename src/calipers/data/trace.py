@@ -340,7 +340,8 @@ class Turn:
         turn_id: str | None = None,
         timestamp: datetime | None = None,
     ) -> None:
-        own = self.__dict__  # a recording has millions of turns, and the way around a frozen class takes twice as long
+        # A recording has millions of turns, and the way around a frozen class takes twice as long.
+        own = self.__dict__
         own["turn_type"] = turn_type
         own["content"] = content
         own["llm_call"] = llm_call

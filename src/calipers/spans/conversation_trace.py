@@ -23,7 +23,7 @@ from msgspec import UNSET
 from calipers.data.trace import UNKNOWN, LLMCall, ToolCall, Trace, Turn, TurnType
 from calipers.errors import InvalidTraceError
 
-from .messages import Call, Message, Result, Text, Usage, pair_results, parts_of, structured
+from .messages import Call, Message, Result, Text, Usage, pair_results, structured
 from .runs import Request, Run
 from .steps import ToolStep, span_failure
 from .tree import moment
@@ -86,19 +86,21 @@ def trace_of(runs: Sequence[Run]) -> Trace:
 
 def _not_shown(requests: Sequence[Request], turns: Iterable[Turn]) -> Iterator[str]:
     """What a recording leaves out, in words."""
-    silent = sum(request.answer() is None and request.first("error") is None for request in requests)
+    silent = 0
+    counted: list[bool] = []
+    for request in requests:
+        told = request.told()
+        if told.error is None:
+            silent += request.answer() is None
+            counted.append(told.input_tokens is not None or told.output_tokens is not None)
     if silent:
         yield f"{silent} of {len(requests)} requests do not show their answers"
-    counted = [
-        request.first("input_tokens") is not None or request.first("output_tokens") is not None
-        for request in requests
-        if request.first("error") is None
-    ]
     if any(counted) and not all(counted):
         yield f"{counted.count(False)} of {len(requests)} requests do not show their tokens, which the totals lack"
     calls = [turn.tool_call for turn in turns if turn.tool_call is not None]
-    for what in UNKNOWN:
-        dark = sum(what in call.unknown for call in calls)
+    dim = [call for call in calls if call.unknown]
+    for what in UNKNOWN if dim else ():
+        dark = sum(what in call.unknown for call in dim)
         if dark:
             yield f"{dark} of {len(calls)} tool calls do not show their {what}"
 
@@ -122,15 +124,13 @@ def _shows_calls(runs: Sequence[Run], requests: Sequence[Request]) -> bool:
 
 
 def _span_of_time(runs: Sequence[Run]) -> tuple[int, int]:
-    begin = min(run.start_ns for run in runs)
-    end = begin
+    begin = min([run.start_ns for run in runs])
+    ends = [begin]
     for run in runs:
-        for request in run.requests:
-            end = max(end, request.end_ns)
-        nodes = [step.node for step in run.agents] + [step.node for step in run.tools]
-        for node in nodes:
-            end = max(end, node.end_ns)
-    return begin, end
+        ends += [request.end_ns for request in run.requests]
+        ends += [step.node.end_ns for step in run.agents]
+        ends += [step.node.end_ns for step in run.tools]
+    return begin, max(ends)
 
 
 def _failure(runs: Sequence[Run]) -> dict[str, str] | None:
@@ -149,8 +149,9 @@ def _asked(runs: Sequence[Run], requests: Sequence[Request]) -> list[_Slot]:
     slots = [
         _Slot(number, part)
         for number, request in enumerate(requests)
-        for _, part in parts_of(request.answer() or ())
-        if isinstance(part, Call)
+        for message in request.answer() or ()
+        for part in message.parts
+        if type(part) is Call
     ]
     if slots or any(request.answer() is not None for request in requests):
         return slots
@@ -309,10 +310,13 @@ def _said(messages: Iterable[Message] | None) -> tuple[str, bool]:
     """The text of an answer, and whether it asks for tools."""
     texts: list[str] = []
     asks = False
-    for _, part in parts_of(messages or ()):
-        if isinstance(part, Text) and part.text:
-            texts.append(part.text)
-        asks = asks or isinstance(part, Call)
+    for message in messages or ():
+        for part in message.parts:
+            if type(part) is Text:
+                if part.text:
+                    texts.append(part.text)
+            elif type(part) is Call:
+                asks = True
     return "".join(texts), asks
 
 
@@ -379,17 +383,18 @@ def _user_text(request: Request) -> str:
 
 
 def _request_turn(request: Request, said: str, turn_id: str) -> Turn:
-    at = moment(request.start_ns)
-    failure = request.first("error")
+    start_ns = request.start_ns
+    at = moment(start_ns)
+    told = request.told()
     call = LLMCall(
-        model=request.first("model") or "unknown",
-        input_tokens=request.first("input_tokens") or 0,
-        output_tokens=request.first("output_tokens") or 0,
+        model=told.model or "unknown",
+        input_tokens=told.input_tokens or 0,
+        output_tokens=told.output_tokens or 0,
         output_text=said,
-        latency_ms=max(0, request.end_ns - request.start_ns) / 1e6,
-        metadata={} if failure is None else {"error": failure},
-        cost=request.first("cost"),
-        call_id=request.first("response_id"),
+        latency_ms=max(0, request.end_ns - start_ns) / 1e6,
+        metadata={} if told.error is None else {"error": told.error},
+        cost=told.cost,
+        call_id=told.response_id,
         timestamp=at,
     )
     return Turn(llm_call=call, timestamp=at, turn_id=turn_id)

@@ -291,9 +291,8 @@ def time_of(written: str | float) -> int:
 
 def id_of(text: str) -> int:
     """An id as a number, from hexadecimal or base64; 0 for what is neither."""
-    size = len(text)
     try:
-        if size in {24, 12} and text.endswith("="):
+        if len(text) in {24, 12} and text.endswith("="):
             return int.from_bytes(base64.b64decode(text))
         return int(text, 16) & _LARGEST_ID if text else 0
     except ValueError:

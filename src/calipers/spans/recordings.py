@@ -106,11 +106,12 @@ def iter_traces(
     histories: list[History] = []
     with SpanSpool() if sum(map(_size, files)) > most_bytes else _Memory() as spool:
         with _collector_paused:
+            add = spool.add
             for item in read_files(files, note):
                 if isinstance(item, History):
                     histories.append(item)
                 else:
-                    spool.add(item)
+                    add(item)
             groups = spool.groups()
             found = [trace for spans, logs in islice(groups, 1) for trace in traces_of(spans, logs, note)]
         yield from found
@@ -125,17 +126,14 @@ class _Memory(contextlib.nullcontext["_Memory"]):
 
     def __init__(self) -> None:
         super().__init__(self)
-        self._spans: list[SpanNode] = []
-        self._logs: list[SpanLog] = []
-
-    def add(self, item: SpanNode | SpanLog) -> None:
-        if isinstance(item, SpanNode):
-            self._spans.append(item)
-        else:
-            self._logs.append(item)
+        self._items: list[SpanNode | SpanLog] = []
+        self.add = self._items.append
 
     def groups(self) -> Iterator[tuple[list[SpanNode], list[SpanLog]]]:
-        yield self._spans, self._logs
+        spans = [item for item in self._items if isinstance(item, SpanNode)]
+        logs = [item for item in self._items if isinstance(item, SpanLog)]
+        self._items.clear()
+        yield spans, logs
 
 
 def traces_of(

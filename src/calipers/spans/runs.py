@@ -25,6 +25,8 @@ from .steps import AgentStep, ModelStep, ToolStep, text
 from .tree import SpanNode, SpanTree
 
 _CONVERSATION: Final = ("gen_ai.conversation.id", "session.id")
+_VALUES: Final = ("model", "input_tokens", "output_tokens", "cost", "error", "response_id")
+"""What each span of a request may tell."""
 
 
 class Request(msgspec.Struct):
@@ -45,9 +47,14 @@ class Request(msgspec.Struct):
 
     def first(self, name: str) -> Any:
         """The value of the innermost span that has one."""
-        if len(self.steps) == 1:
-            return getattr(self.steps[0], name)
         return next((value for step in self.steps if (value := getattr(step, name)) is not None), None)
+
+    def told(self) -> ModelStep:
+        """What its spans tell, as if it were one: of each value that of the innermost span that has one."""
+        innermost = self.steps[0]
+        if len(self.steps) == 1:
+            return innermost
+        return msgspec.structs.replace(innermost, **{name: self.first(name) for name in _VALUES})
 
     def given(self) -> list[Message] | None:
         """The messages that the model was given."""

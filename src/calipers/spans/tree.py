@@ -314,7 +314,7 @@ def _optional_predicate(
 
 def moment(ns: int) -> datetime:
     """A time in nanoseconds since the epoch as a date, in UTC."""
-    return _EPOCH + timedelta(microseconds=ns // 1000)
+    return _EPOCH + timedelta(0, 0, ns // 1000)  # by place: by name it takes twice as long
 
 
 def _order(node: SpanNode) -> tuple[int, int]:
