@@ -1,7 +1,7 @@
 """Tool calls on their way: an interceptor decides what becomes of a call before the tool runs, and of its outcome after.
 
-`intercepting_tools` sets the interceptors of a block. A tool marked with `@tool`, and every tool of an agent in a framework's
-adapter, goes through them; the trace records what the agent saw. Without interceptors a call costs one look at a variable.
+`intercepting_tools` sets the interceptors of a block. A tool marked with `@tool` goes through them; the trace records what the agent
+saw. Tools that only a framework's adapter records do not go through them yet. Without interceptors a call costs one look at a variable.
 
 - Interceptors stand one inside the other, the first one outermost: it is asked first, and sees the outcome last.
 - One that returns or raises in the tool's place ends the way: those inside of it and the tool are not asked. Those outside of
@@ -84,7 +84,7 @@ def intercepting_tools(*interceptors: ToolInterceptor) -> Iterator[None]:
     """A block in which tool calls go through these interceptors, inside of those that are set already.
 
     ```python
-    with intercepting_tools(Faults(ToolError("search"))):
+    with intercepting_tools(my_interceptor):
         agent("What does a desk cost?")
     ```
 
