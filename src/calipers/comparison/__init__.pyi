@@ -12,3 +12,8 @@ from calipers.comparison.comparison import ranks as ranks
 from calipers.comparison.conclusion import Conclusion as Conclusion
 from calipers.comparison.evaluator_changes import ChangedEvaluator as ChangedEvaluator
 from calipers.comparison.flips import Flip as Flip
+from calipers.comparison.trace_difference import ChangedValue as ChangedValue
+from calipers.comparison.trace_difference import StepPair as StepPair
+from calipers.comparison.trace_difference import TraceDifference as TraceDifference
+from calipers.comparison.trace_difference import TraceTotals as TraceTotals
+from calipers.comparison.trace_difference import compare_traces as compare_traces
