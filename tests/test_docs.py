@@ -27,7 +27,12 @@ ROOT = Path(__file__).resolve().parent.parent
 NOTEBOOK = ROOT / "docs" / "how-to" / "in-a-notebook.md"
 """A page whose blocks are cells: `test_notebook` runs it in a kernel."""
 PAGES = sorted({ROOT / "README.md", *(ROOT / "docs").rglob("*.md")} - {NOTEBOOK})
-LEFT_OUT = {"agno.md": "agno", "autogen.md": "autogen_agentchat", "google-adk.md": "google.adk"}
+LEFT_OUT = {
+    "agno.md": "agno",
+    "autogen.md": "autogen_agentchat",
+    "google-adk.md": "google.adk",
+    "strands.md": "strands",
+}
 """Pages about a framework that the tests do not install, by its size or its requirements, and the module that shows that it is there."""
 WITHOUT_PLUGINS = "-p no:hypothesispytest -p no:anyio -p no:langsmith_plugin"
 FENCE = re.compile(r"^([ \t]*)```([^\n`]*)\n(.*?)^\1```[ \t]*$", re.DOTALL | re.MULTILINE)

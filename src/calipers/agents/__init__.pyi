@@ -9,6 +9,7 @@ from calipers.agents.adapters.mcp import MCPAdapter as MCPAdapter
 from calipers.agents.adapters.openai_agents import OpenAIAgentsAdapter as OpenAIAgentsAdapter
 from calipers.agents.adapters.pydantic_ai import PydanticAIAdapter as PydanticAIAdapter
 from calipers.agents.adapters.smolagents import SmolagentsAdapter as SmolagentsAdapter
+from calipers.agents.adapters.strands import StrandsAdapter as StrandsAdapter
 from calipers.agents.evaluators.budget import CostBudgetEvaluator as CostBudgetEvaluator
 from calipers.agents.evaluators.budget import LatencyBudgetEvaluator as LatencyBudgetEvaluator
 from calipers.agents.evaluators.budget import TokenBudgetEvaluator as TokenBudgetEvaluator

@@ -1,0 +1,147 @@
+"""An agent of Strands is recorded by the messages that it streams."""
+
+import asyncio
+import json
+
+import pytest
+from pydantic import BaseModel
+
+from calipers import Case, Dataset
+from calipers.agents import Adapter, StrandsAdapter
+from calipers.errors import TaskContractError
+from calipers.evaluators import FollowsTrajectory
+from calipers.testing import check_adapter
+
+strands = pytest.importorskip("strands", reason="strands-agents is not installed: it takes 110 MB")
+from strands.models import Model  # noqa: E402
+
+SECRET = "sk-live-1234567890"
+
+
+class Price(BaseModel):
+    amount: int
+
+
+class Scripted(Model):
+    """Calls the tool that the request names with its last word, and tells what came back, after how many requests."""
+
+    def update_config(self, **options):
+        raise NotImplementedError
+
+    def get_config(self):
+        return {"model_id": "clerk-model"}
+
+    def structured_output(self, *args, **options):
+        raise NotImplementedError
+
+    async def stream(self, messages, *args, **options):
+        last = messages[-1]["content"][0]
+        count = sum("text" in message["content"][0] for message in messages if message["role"] == "user")
+        yield {"messageStart": {"role": "assistant"}}
+        if "toolResult" in last:
+            told = last["toolResult"]["content"][0]
+            text = f"{told.get('text') or json.dumps(told['json'])} ({count})"
+            yield {"contentBlockDelta": {"delta": {"text": text}}}
+        elif "broken" in last["text"]:
+            raise ConnectionError("no model")
+        else:
+            name, *_, word = last["text"].split()
+            yield {"contentBlockStart": {"start": {"toolUse": {"name": name, "toolUseId": f"call {count}"}}}}
+            given = {"amount": 3} if name == "Price" else {"word": word}
+            yield {"contentBlockDelta": {"delta": {"toolUse": {"input": json.dumps(given)}}}}
+        yield {"contentBlockStop": {}}
+        yield {"messageStop": {"stopReason": "end_turn" if "toolResult" in last else "tool_use"}}
+        used = {"inputTokens": 7, "outputTokens": 3, "totalTokens": 10}
+        yield {"metadata": {"usage": used, "metrics": {"latencyMs": 1}}}
+
+
+@strands.tool(context=True)
+def find(word: str, tool_context: strands.ToolContext) -> str:
+    """Find a word.
+
+    Args:
+        word: Which.
+    """
+    if word == "fire":
+        raise ConnectionError("the line is dead")
+    return f"{word} found"
+
+
+def clerk(**options):
+    return strands.Agent(name="clerk", model=Scripted(), tools=[find], callback_handler=None, **options)
+
+
+def evaluate(agent, *cases, **options):
+    return Dataset(cases=list(cases)).evaluate_sync(StrandsAdapter(agent, **options), progress=False)
+
+
+def test_calls_results_and_tokens_come_from_the_messages_of_a_run():
+    case = evaluate(clerk(), Case(inputs="find gold")).cases[0]
+    trace = case.trace
+    assert case.output == trace.output_text == "gold found (1)"
+    assert (trace.agent_name, trace.model) == ("clerk", "clerk-model")
+    assert [turn.turn_type.value for turn in trace.turns] == [
+        "user_message",
+        "llm_call",
+        "tool_call",
+        "llm_call",
+        "agent_message",
+    ]
+    call = trace.tool_calls[0]
+    assert (call.name, call.arguments, call.output) == ("find", {"word": "gold"}, "gold found")
+    assert (call.call_id, call.success) == ("call 1", True)
+    assert (trace.total_input_tokens, trace.total_output_tokens) == (14, 6)
+    assert case.metrics["model_calls"] == 2
+
+
+def test_a_tool_that_raised_or_does_not_exist_is_a_failed_call():
+    failed, strange = evaluate(clerk, Case(inputs="find fire"), Case(inputs="guess gold")).cases
+    assert "the line is dead" in failed.trace.tool_calls[0].error
+    call = strange.trace.tool_calls[0]
+    assert (call.name, call.arguments, call.success) == ("guess", {"word": "gold"}, False)
+
+
+def test_an_agent_that_raises_keeps_the_trace_up_to_there():
+    failure = evaluate(clerk(), Case(inputs="broken")).failures[0]
+    assert "no model" in failure.error_message
+    assert failure.trace.input_text == "broken"
+
+
+def test_a_structured_output_is_the_output_and_no_call():
+    case = evaluate(clerk, Case(inputs="Price please"), options={"structured_output_model": Price}).cases[0]
+    assert case.output == Price(amount=3)
+    assert case.trace.tool_calls == ()
+    assert case.trace.output_text == '{"amount":3}'
+    chosen = evaluate(clerk, Case(inputs="find gold"), output=lambda result: result.stop_reason)
+    assert chosen.cases[0].output == "end_turn"
+
+
+def test_what_the_framework_gives_a_tool_is_no_argument():
+    options = {"invocation_state": {"key": SECRET}}
+    trace = asyncio.run(StrandsAdapter(clerk(state={"key": SECRET}), options=options).invoke("find gold"))
+    assert trace.tool_calls[0].arguments == {"word": "gold"}
+    assert SECRET not in str(trace.to_dict())
+
+
+@pytest.mark.parametrize("agent", [clerk, None], ids=["function", "agent"])
+def test_a_conversation_keeps_its_history_and_others_are_not_mixed_in(agent):
+    talks = [
+        Case(turns=[f"find {number}", "find more"], evaluators=[FollowsTrajectory(["find", "find"])])
+        for number in range(3)
+    ]
+    report = evaluate(agent or clerk(), *talks)
+    assert not report.failures
+    for number, case in enumerate(report.cases):
+        first, second = case.output.walk()
+        assert (first.response, second.response) == (f"{number} found (1)", "more found (2)")
+        assert case.passed
+
+
+def test_it_is_an_adapter_and_other_objects_are_refused():
+    adapter = StrandsAdapter(clerk)
+    assert isinstance(adapter, Adapter)
+    assert adapter.name == "clerk"
+    check_adapter(adapter, requests=["find a", "find b"])
+    with pytest.raises(TaskContractError, match="expected an Agent of Strands, or a function"):
+        StrandsAdapter("agent")
+    assert "expected an Agent of Strands" in evaluate(list, Case(inputs="a")).failures[0].error_message
