@@ -70,6 +70,7 @@ FRONT_DOORS = {
     ("calipers.rollouts.graph", "calipers.views.notebook"),
     ("calipers.data.user_turn", "calipers.evaluators.equality"),
     ("calipers.data.trace", "calipers.views.notebook"),
+    ("calipers.data.trace", "calipers.views.waterfall"),
     ("calipers.models.accounting", "calipers.agents.recording"),
     ("calipers.judges.judge", "calipers.files.project"),
     ("calipers.judges.pairwise", "calipers.stores.default_store"),

@@ -27,7 +27,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import msgspec
 
@@ -36,6 +36,9 @@ from calipers.data.redaction import masked, masked_fields, secrets_in
 from calipers.errors import InvalidTraceError
 
 from .argument_checks import check_flag, check_number, check_whole_number
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 
 class ToolCall:
@@ -525,6 +528,26 @@ class Trace:
         from calipers.views.notebook import trace_cell
 
         return trace_cell(self)
+
+    def print(
+        self, *, console: "Console | None" = None, width: int | None = None, max_steps: int | None = 60
+    ) -> None:
+        """Show the trace in the terminal as a waterfall: its turns, requests to models and tools on one scale of time.
+
+        Args:
+            console: where; default: standard output.
+            width: in columns; default: that of the terminal.
+            max_steps: how many steps to show, the first and the last ones; the middle is folded. `None` for all.
+        """
+        from calipers.views.waterfall import print_waterfall
+
+        print_waterfall(self, console=console, width=width, max_steps=max_steps)
+
+    def render(self, *, width: int = 80, max_steps: int | None = 60) -> str:
+        """What `print` shows, as plain text without colours."""
+        from calipers.views.waterfall import waterfall_text
+
+        return waterfall_text(self, width=width, max_steps=max_steps)
 
     def to_dict(self) -> dict[str, Any]:
         """The trace as plain JSON data; what it holds in places of any shape is made plain."""

@@ -13,6 +13,8 @@ EXAMPLES = """
 calipers show latest
 # everything about one case of a run, by its id or the beginning of it
 calipers show 20261116-0223 --case refund-17
+# what the agent did in one case, as a waterfall of turns, model calls and tools
+calipers show latest --trace refund-17
 # a report that was written to a file
 calipers show report.json
 # a page to read in a browser, from the lines of a run that was killed
@@ -30,6 +32,19 @@ calipers show report.json --to tally:-
 @click.argument("report", metavar="RUN|FILE", shell_complete=complete_run_or_file)
 @store_option
 @click.option("--case", metavar="NAME", multiple=True, help="Show all that is known of one case. Repeatable.")
+@click.option(
+    "--trace",
+    metavar="NAME",
+    multiple=True,
+    help="Show what the agent did in one case as a waterfall: turns, model calls and tools with time, tokens and cost. Repeatable.",
+)
+@click.option(
+    "--max-steps",
+    metavar="N",
+    type=int,
+    default=60,
+    help="With --trace: how many steps to show, the first and the last ones; 0 for all. Default: 60.",
+)
 @click.option(
     "--to",
     metavar="FORMAT:PATH",
