@@ -19,7 +19,7 @@ from calipers.stats.sample import check_confidence
 
 from .analyses import analyses
 from .outcome import Record, alike, calls_line, complaints, count_missed, missed, name_of, reason_lines
-from .page import Page
+from .page import Page, view_text
 from .statement import (
     Cell,
     ColumnKind,
@@ -35,7 +35,9 @@ from .statement import (
 )
 from .terminal import measures, title
 from .text import fit, fit_value, visible
+from .trace_statement import trace_statement
 from .transcript import seen
+from .waterfall import Waterfall
 
 LIMIT = 65_536
 """Characters that a comment on GitHub may have."""
@@ -50,6 +52,8 @@ _LINE = 160
 """Cells of a line of a reason that has several."""
 _TALK = 30
 """Lines of a conversation, the last of which tell most."""
+_STEPS = 16
+"""Steps of a trace, the first and the last ones."""
 _NOTES = 10
 """Lines at the bottom, of which metrics may need many."""
 _PAGE = Page(100)
@@ -310,7 +314,19 @@ def _attempt(group: Sequence[Record]) -> str:
         ]
     elif called := calls_line(record):
         lines.append(f"  - called {code(fit(called, _VALUE))}")
+    lines += _waterfall(record)
     return _block(lines)
+
+
+def _waterfall(record: Record) -> list[str]:
+    """What the agent did, where its time was recorded: without, the calls have said it already."""
+    if record.trace is None or len(record.trace.turns) < 2:
+        return []
+    says = trace_statement(record.trace, max_steps=_STEPS)
+    if says.extent_ms is None:
+        return []
+    drawn = view_text(Waterfall(says), _PAGE.width).splitlines()
+    return ["  - what the agent did:", *(f"    {line}" for line in code_block(drawn))]
 
 
 def _complaint(name: str, why: str) -> list[str]:

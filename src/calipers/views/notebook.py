@@ -6,6 +6,7 @@ that leave frames out.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from html import escape
 from typing import Any
 
@@ -13,7 +14,7 @@ from calipers.comparison.comparison import Comparison
 from calipers.data.trace import Trace, Turn
 from calipers.gate.verdict import Verdict
 from calipers.report.report import Report
-from calipers.stats.number_text import dollars, plural, seconds
+from calipers.stats.number_text import plural, seconds
 
 from .comparison.html import comparisons_html
 from .comparison.statement import lead
@@ -26,7 +27,9 @@ from .html.statement import plain_sentence
 from .outcome import count_dropped
 from .statement import Statement
 from .text import fit
+from .trace_statement import trace_facts, trace_statement
 from .transcript import rollout_transcript
+from .waterfall import statement_svg
 
 _FLIPS = 50
 _NAME, _SAID = 200, 600
@@ -75,21 +78,15 @@ def verdict_cell(verdict: Verdict) -> str:
 
 def trace_cell(trace: Trace) -> str:
     """A trace, turn by turn."""
-    facts = [plural(len(trace.turns), "turn")]
-    if trace.calls_known:
-        facts.append(plural(len(trace.tool_calls), "tool call"))
-    if trace.tokens_measured:
-        facts.append(f"{trace.total_input_tokens:,} tokens in, {trace.total_output_tokens:,} out")
-    if trace.total_cost is not None:
-        facts.append(("at least " if trace.unpriced_calls else "") + dollars(trace.total_cost))
-    if trace.latency_measured:
-        facts.append(seconds(trace.total_latency_ms / 1000))
+    says = trace_statement(trace, max_steps=TURNS)
+    facts = [plural(len(trace.turns), "turn"), *trace_facts(trace)[1:]]
     name = fit(trace.agent_name or trace.model or "Trace", _NAME)
     said = " · ".join(facts)
     page = static_page(
         name,
         element("h1", name),
         element("p", said, class_="facts"),
+        statement_svg(replace(says, title="", facts=())) if says.extent_ms is not None else "",
         _table(("Turn", "What", "Said, asked or given", "Answered"), _turn_rows(trace.turns)),
         _more(len(trace.turns)),
         brand="Calipers trace",

@@ -20,7 +20,6 @@ from .trace_statement import STEPS, FoldedSteps, StepKind, TraceStatement, Trace
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
-    from rich.text import Text
 
 _NARROW: Final = 76
 """Below this many cells a step has two lines: its bar, and its numbers."""
@@ -227,7 +226,7 @@ def statement_svg(says: TraceStatement, *, style: Markup | None = None) -> Marku
     """A waterfall as a picture, with colours from the page's style sheet or from one that it brings along."""
     page = Page()
     head = [fit(says.title, 100)] if says.title else []
-    head.append(" · ".join(says.facts))
+    head += [" · ".join(says.facts)] if says.facts else []
     top = 18 * len(head) + 24
     width, height = _NAMES + _SCALE + _NUMBERS, top + _ROW * len(says.rows) + 17 * len(says.notes) + 6
     marks = [

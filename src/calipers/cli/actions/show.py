@@ -5,7 +5,7 @@ slash, or an ending of report files. Anything else, or anything at all beside `-
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -26,6 +26,7 @@ from calipers.cli.stored_runs import (
     state,
     store_file,
 )
+from calipers.data.argument_checks import check_whole_number
 from calipers.data.case import similar_names
 from calipers.errors import InvalidOptionError
 from calipers.evaluators import JudgeCorrectionEvaluator
@@ -40,8 +41,9 @@ from calipers.stores.store import Store
 from calipers.stores.stored_attempt import StoredAttempt, StoredCell
 from calipers.views.attempts import attempt_in_full
 from calipers.views.formats import Target, parse_target, write_report
-from calipers.views.outcome import Record
+from calipers.views.outcome import Record, outcome_of
 from calipers.views.text import visible
+from calipers.views.trace_statement import STEPS
 
 _QUESTION = "question:"
 """What a question may begin with on the command line, to be told from a file and a column."""
@@ -59,6 +61,8 @@ def show(
     report: str,
     store: str | None = None,
     case: Sequence[str] = (),
+    trace: Sequence[str] = (),
+    max_steps: int = STEPS,
     to: Sequence[str] = (),
     plugin: Sequence[str] = (),
     no_plugins: bool = False,
@@ -69,12 +73,20 @@ def show(
     tracebacks: bool = False,
 ) -> int:
     """Show or convert a saved report, or a run that is kept; returns the exit code."""
-    if case and to:
-        raise InvalidOptionError("--case shows one case, and --to writes the whole report: give one of them")
-    if case and labels:
+    if case and trace:
         raise InvalidOptionError(
-            "--case shows one case, and --labels correct the result of all: give one of them"
+            "--case shows all of one case, and --trace what its agent did: give one of them"
         )
+    for option, names in (("--case", case), ("--trace", trace)):
+        if names and to:
+            raise InvalidOptionError(
+                f"{option} shows one case, and --to writes the whole report: give one of them"
+            )
+        if names and labels:
+            raise InvalidOptionError(
+                f"{option} shows one case, and --labels correct the result of all: give one of them"
+            )
+    check_whole_number("--max-steps", max_steps or None, at_least=2, or_none=True)
     for each in labels:
         _check_labels(each)
     if plugin and not to:
@@ -89,6 +101,10 @@ def show(
         _check_targets(report if kept is None else store_file(kept.store), targets)
         if kept is not None and case:
             _show_kept_cases(kept, case)
+            return PASSED
+        if kept is not None and trace:
+            for name in dict.fromkeys(trace):
+                _show_traces(_kept_records(kept, name), max_steps)
             return PASSED
         labelled = kept is not None and bool(kept.store.labels(run=kept.info.id))
         whole = bool(to or slice_by or labels or labelled) or include_cases == "all"
@@ -106,6 +122,9 @@ def show(
                 note(f"Wrote {target.path}")
         if case:
             _show_cases(found, case)
+        elif trace:
+            for name in dict.fromkeys(trace):
+                _show_traces(_attempts_at(found, name), max_steps)
         elif not targets:
             show_report(found, include_cases=include_cases, max_cases=max_cases, tracebacks=tracebacks)
             if kept is not None:
@@ -188,6 +207,24 @@ def _show_kept_cases(kept: _Kept, names: Sequence[str]) -> None:
             click.echo()
         for line in _case_lines(kept.store, kept.info, name):
             click.echo(line)
+
+
+def _show_traces(records: Iterable[Record], max_steps: int) -> None:
+    """What the agent did in some attempts, each as a waterfall."""
+    for record in records:
+        click.echo(f"{visible(record.name)}: {outcome_of(record)}")
+        if record.trace is None:
+            click.echo("No trace was recorded in this attempt.\n")
+            continue
+        record.trace.print(max_steps=max_steps or None)
+        click.echo()
+
+
+def _kept_records(kept: _Kept, name: str) -> Iterator[Record]:
+    info = kept.info
+    scored, names = scored_places(info.evaluators), kept.store.names(info)
+    for attempt, cells in _kept_attempts(kept.store, info, name):
+        yield unpack(attempt, cells, info.evaluators, scored=scored, names=names)
 
 
 def _attempts_at(report: Report, name: str) -> list[Record]:

@@ -28,6 +28,7 @@ from calipers.report.report import Report
 from calipers.report.summary import Summary
 from calipers.stats.number_text import dollars, number
 from calipers.views.outcome import Record, outcome_of
+from calipers.views.trace_statement import FoldedSteps, trace_statement
 from calipers.views.transcript import Transcript, TranscriptTurn, transcript_of
 
 _EXACT = 2**53
@@ -246,7 +247,7 @@ def _measured(value: float) -> float | None:
 VALUE = 2_000
 """Characters of an argument, an output or a message."""
 TURNS = 100
-"""Turns of one trace."""
+"""Turns of one trace: the first and the last ones."""
 ALL = 5_000_000
 """Characters of all traces of a page."""
 
@@ -269,10 +270,23 @@ def embedded_traces(records: Iterable[Record], *, limit: int | None) -> dict[int
 def embedded_trace(trace: Trace, *, limit: int | None) -> dict[str, Any]:
     """One trace, with only the keys that have something to say."""
     most = limit if limit is None else min(limit, VALUE)
-    turns = trace.turns if limit is None else trace.turns[:TURNS]
-    found: dict[str, Any] = {"turns": [embedded_turn(turn, most) for turn in turns]}
-    if len(turns) < len(trace.turns):
-        found["of"] = len(trace.turns)
+    found: dict[str, Any] = {}
+    found["turns"] = turns = []
+    says = trace_statement(trace, max_steps=None if limit is None else TURNS)
+    for row in says.rows:
+        if isinstance(row, FoldedSteps):
+            found |= {"of": len(trace.turns), "before_fold": len(turns), "folded": row.words}
+            continue
+        turn = embedded_turn(trace.turns[row.number - 1], most)
+        if row.start_ms is not None:
+            turn["start"] = round(row.start_ms / 1000, 6)
+        if row.kind == "user" and row.took_ms is not None:
+            turn["lasts"] = round(row.took_ms / 1000, 6)
+        turns.append(turn)
+    if says.extent_ms is not None:
+        found["extent"] = round(says.extent_ms / 1000, 6)
+    if says.notes:
+        found["notes"] = says.notes
     for key in ("agent_name", "model"):
         if value := getattr(trace, key):
             found[key] = shown_text(str(plain(value)), most)

@@ -18,12 +18,13 @@ function talkTurn(attempt, { asker, answerer }, turn) {
 }
 
 function talkOf(attempt) {
-  const { talk, output } = attempt;
+  const { talk, output, trace } = attempt;
   if (!talk) return null;
   return part("Conversation",
     talk.opening && utterance(talk.answerer, talk.opening, "answerer"),
     make("ol", { class: "talk" }, talk.turns.map((turn) => talkTurn(attempt, talk, turn))),
     talk.of && make("p", { class: "note" }, `The first ${grouped(talk.turns.length)} of ${grouped(talk.of)} turns are shown.`),
     talk.stopped && make("p", { class: "note", dir: "auto" }, "Ended: ", shown(talk.stopped)),
+    trace?.extent !== undefined && make("details", null, make("summary", null, "waterfall"), waterfallOf(trace)),
     make("details", null, make("summary", null, "as data"), block(shown(textOf(output))), cutNote(output)));
 }

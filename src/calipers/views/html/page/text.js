@@ -2,9 +2,11 @@
 
 // ---------------------------------------------------------------- elements
 
+const SHAPES = new Set(["svg", "rect", "polygon"]);
+
 // Everything on the page is made here. A string becomes a text node: no text is ever read as markup.
 function make(tag, attributes, ...children) {
-  const node = document.createElement(tag);
+  const node = SHAPES.has(tag) ? document.createElementNS("http://www.w3.org/2000/svg", tag) : document.createElement(tag);
   for (const [name, value] of Object.entries(attributes ?? {})) {
     if (typeof value === "function") node.addEventListener(name, value);
     else if (value === true) node.setAttribute(name, "");
