@@ -126,7 +126,7 @@ Replies: TypeAlias = Reply | Sequence[Reply] | Callable[[Received], Reply]
 class LoopbackServer:
     """A server that plays an agent. Its subclasses speak a protocol each."""
 
-    def __init__(self, replies: Replies = Reply()) -> None:  # noqa: B008 - a Reply cannot be changed
+    def __init__(self, replies: Replies = Reply()) -> None:
         self.replies = replies
         self.requests: list[Received] = []
         """What was received, in order."""
