@@ -226,6 +226,10 @@ def test_the_turns_stand_in_order_with_what_each_has_to_say():
         "tokens": [8, 2],
         "seconds": 1.52,
         "metadata": {"json": '{"session": 1}'},
+        "notes": [
+            "Times were not recorded: the steps stand in their order.",
+            "Cost of 1 model call of 1 not known.",
+        ],
         "turns": [
             {"kind": "user_message", "content": {"text": "Oslo?"}},
             {

@@ -73,19 +73,7 @@ def show(
     tracebacks: bool = False,
 ) -> int:
     """Show or convert a saved report, or a run that is kept; returns the exit code."""
-    if case and trace:
-        raise InvalidOptionError(
-            "--case shows all of one case, and --trace what its agent did: give one of them"
-        )
-    for option, names in (("--case", case), ("--trace", trace)):
-        if names and to:
-            raise InvalidOptionError(
-                f"{option} shows one case, and --to writes the whole report: give one of them"
-            )
-        if names and labels:
-            raise InvalidOptionError(
-                f"{option} shows one case, and --labels correct the result of all: give one of them"
-            )
+    _check_chosen(case, trace, to, labels)
     check_whole_number("--max-steps", max_steps or None, at_least=2, or_none=True)
     for each in labels:
         _check_labels(each)
@@ -103,8 +91,9 @@ def show(
             _show_kept_cases(kept, case)
             return PASSED
         if kept is not None and trace:
-            for name in dict.fromkeys(trace):
-                _show_traces(_kept_records(kept, name), max_steps)
+            _show_traces(
+                (each for name in dict.fromkeys(trace) for each in _kept_records(kept, name)), max_steps
+            )
             return PASSED
         labelled = kept is not None and bool(kept.store.labels(run=kept.info.id))
         whole = bool(to or slice_by or labels or labelled) or include_cases == "all"
@@ -123,13 +112,33 @@ def show(
         if case:
             _show_cases(found, case)
         elif trace:
-            for name in dict.fromkeys(trace):
-                _show_traces(_attempts_at(found, name), max_steps)
+            _show_traces(
+                (each for name in dict.fromkeys(trace) for each in _attempts_at(found, name)), max_steps
+            )
         elif not targets:
             show_report(found, include_cases=include_cases, max_cases=max_cases, tracebacks=tracebacks)
             if kept is not None:
                 _tell(kept)
     return PASSED
+
+
+def _check_chosen(
+    case: Sequence[str], trace: Sequence[str], to: Sequence[str], labels: Sequence[str]
+) -> None:
+    """Refuse options that ask for one case and for all of them."""
+    if case and trace:
+        raise InvalidOptionError(
+            "--case shows all of one case, and --trace what its agent did: give one of them"
+        )
+    for option, names in (("--case", case), ("--trace", trace)):
+        if names and to:
+            raise InvalidOptionError(
+                f"{option} shows one case, and --to writes the whole report: give one of them"
+            )
+        if names and labels:
+            raise InvalidOptionError(
+                f"{option} shows one case, and --labels correct the result of all: give one of them"
+            )
 
 
 def _check_labels(given: str) -> None:

@@ -41,9 +41,10 @@ calipers show report.json --to tally:-
 @click.option(
     "--max-steps",
     metavar="N",
-    type=int,
+    type=click.IntRange(min=0),
     default=60,
-    help="With --trace: how many steps to show, the first and the last ones; 0 for all. Default: 60.",
+    show_default=True,
+    help="With --trace: how many steps to show, the first and the last ones; 0 for all.",
 )
 @click.option(
     "--to",

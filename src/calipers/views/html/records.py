@@ -285,7 +285,7 @@ def embedded_trace(trace: Trace, *, limit: int | None) -> dict[str, Any]:
         turns.append(turn)
     if says.extent_ms is not None:
         found["extent"] = round(says.extent_ms / 1000, 6)
-    if says.notes:
+    if turns and says.notes:
         found["notes"] = says.notes
     for key in ("agent_name", "model"):
         if value := getattr(trace, key):

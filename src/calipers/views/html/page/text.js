@@ -2,17 +2,19 @@
 
 // ---------------------------------------------------------------- elements
 
+// The name of SVG, from the page itself: a report names no address.
+const SVG = document.getElementById("shapes").namespaceURI;
 const SHAPES = new Set(["svg", "rect", "polygon"]);
 
 // Everything on the page is made here. A string becomes a text node: no text is ever read as markup.
 function make(tag, attributes, ...children) {
-  const node = SHAPES.has(tag) ? document.createElementNS("http://www.w3.org/2000/svg", tag) : document.createElement(tag);
+  const node = SHAPES.has(tag) ? document.createElementNS(SVG, tag) : document.createElement(tag);
   for (const [name, value] of Object.entries(attributes ?? {})) {
     if (typeof value === "function") node.addEventListener(name, value);
     else if (value === true) node.setAttribute(name, "");
     else if (value !== null && value !== undefined && value !== false) node.setAttribute(name, value);
   }
-  node.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== ""));
+  node.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false && child !== ""));
   return node;
 }
 

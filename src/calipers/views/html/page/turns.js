@@ -62,7 +62,7 @@ function stepRow(turn, within, extent) {
     make("th", { scope: "row", class: within ? "within" : null },
       make("span", { class: "kind" }, TURN_KINDS[kind]), failed && mark("failed"),
       make("bdi", null, line(name ?? (content ? textOf(content) : "").slice(0, 200)))),
-    make("td", { class: "bar" }, start !== undefined && make("span", { class: "unseen" }, `at ${seconds(start)} `),
+    make("td", { class: "when" }, start !== undefined && make("span", { class: "unseen" }, `at ${seconds(start)} `),
       stepBar({ ...turn, failed }, extent)),
     make("td", null, time === undefined ? (kind.endsWith("message") ? "" : "?") : seconds(time)),
     make("td", null, tokens ? `${number(tokens[0])} + ${number(tokens[1])}` : unknown),
