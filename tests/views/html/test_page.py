@@ -2,6 +2,7 @@
 
 import json
 import re
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -295,7 +296,7 @@ def test_long_traces_are_folded_and_what_is_left_out_is_counted(visit, records):
     assert not detail.locator(".turns").is_visible()
     detail.get_by_text("turns", exact=True).click()
     assert detail.locator(".turns li").count() == 100
-    assert "The first 100 of 150 turns are shown." in detail.inner_text()
+    assert "The first 50 and the last 50 of 150 turns are shown." in detail.inner_text()
     left_out = "150 turns, left out to keep this page small: the report as JSON has them."
     opened(page, "39")
     assert left_out in page.locator("tr.details").first.inner_text()
@@ -790,3 +791,32 @@ def test_a_link_shows_its_attempt_below_the_head_of_the_table_however_high_that_
     row = page.locator("button.name", has_text="case 30").bounding_box()
     assert head["height"] > 70, "the names have to wrap for this to mean anything"
     assert row["y"] >= head["y"] + head["height"]
+
+
+def test_an_attempt_whose_times_were_recorded_has_a_waterfall_in_which_calls_overlap(visit, records):
+    def began(milliseconds):
+        return datetime(2026, 1, 1, tzinfo=UTC) + timedelta(milliseconds=milliseconds)
+
+    trace = Trace(
+        turns=[
+            Turn(turn_type="user_message", content="To Oslo", timestamp=began(0)),
+            Turn(llm_call=LLMCall(model="big-3", latency_ms=400, timestamp=began(0))),
+            Turn(tool_call=ToolCall("flights", latency_ms=500, timestamp=began(400))),
+            Turn(tool_call=ToolCall("hotels", latency_ms=200, timestamp=began(450), error="closed")),
+        ]
+    )
+    page = visit(
+        records.report(
+            records.case("a", trace=trace), records.case("b", trace=Trace(tool_calls=[ToolCall("t")]))
+        )
+    )
+    detail = opened(page, "a")
+    rows = [" ".join(row.split()) for row in detail.locator(".steps tbody tr").all_inner_texts()]
+    assert rows[0].startswith("user To Oslo") and rows[0].endswith("900 ms")
+    assert rows[1].startswith("model big-3") and rows[1].endswith("400 ms ? ?")
+    flights, hotels = (detail.locator(".steps rect.tool").nth(at).bounding_box() for at in (0, 1))
+    assert flights["x"] < hotels["x"] < hotels["x"] + hotels["width"] < flights["x"] + flights["width"]
+    assert detail.locator(".steps tr.failed").count() == 1
+    untimed = opened(page, "b")
+    assert untimed.locator(".steps").count() == 0
+    assert "Times were not recorded" in untimed.inner_text()

@@ -290,10 +290,14 @@ def test_long_values_are_cut_and_keep_their_length(limit):
     assert (whole["output"], whole["error"]) == ({"text": "y" * 30_000}, "z" * 30_000)
 
 
-def test_of_many_turns_the_first_are_shown_and_all_are_counted():
+def test_of_many_turns_the_first_and_the_last_are_shown_and_all_are_counted():
     trace = Trace(tool_calls=[ToolCall(f"t{i}") for i in range(500)])
     found = embedded_trace(trace, limit=20_000)
-    assert [turn["name"] for turn in found["turns"]] == [f"t{i}" for i in range(traces_of_page.TURNS)]
+    half = traces_of_page.TURNS // 2
+    assert [turn["name"] for turn in found["turns"]] == [
+        f"t{i}" for i in [*range(half), *range(500 - half, 500)]
+    ]
+    assert (found["before_fold"], found["folded"]) == (half, "400 steps folded: 400 tool calls")
     assert found["of"] == 500
     whole = embedded_trace(trace, limit=None)
     assert (len(whole["turns"]), "of" in whole) == (500, False)
