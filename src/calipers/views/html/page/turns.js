@@ -60,7 +60,7 @@ function stepRow(turn, within, extent) {
   const time = took ?? lasts;
   return make("tr", { class: failed ? "failed" : null },
     make("th", { scope: "row", class: within ? "within" : null },
-      make("span", { class: "kind" }, TURN_KINDS[kind]), failed && mark("failed"),
+      make("span", { class: "kind" }, TURN_KINDS[kind]), " ", failed && mark("failed"),
       make("bdi", null, line(name ?? (content ? textOf(content) : "").slice(0, 200)))),
     make("td", { class: "when" }, start !== undefined && make("span", { class: "unseen" }, `at ${seconds(start)} `),
       stepBar({ ...turn, failed }, extent)),
