@@ -270,8 +270,8 @@ def embedded_traces(records: Iterable[Record], *, limit: int | None) -> dict[int
 def embedded_trace(trace: Trace, *, limit: int | None) -> dict[str, Any]:
     """One trace, with only the keys that have something to say."""
     most = limit if limit is None else min(limit, VALUE)
-    found: dict[str, Any] = {}
-    found["turns"] = turns = []
+    turns: list[dict[str, Any]] = []
+    found: dict[str, Any] = {"turns": turns}
     says = trace_statement(trace, max_steps=None if limit is None else TURNS)
     for row in says.rows:
         if isinstance(row, FoldedSteps):
