@@ -143,9 +143,13 @@ class ReceivedRun:
                 places.setdefault(int(written, 16), []).append((attempt.position, attempt.name))
         traces: dict[int, OpenTrace] = {}
         done: set[int] = set()
+        whole: set[int] = set()
+        """Traces that are stored and of which the spool still has what they were stored with."""
         for entry in read_spool(self.spool.folder):
             if entry.kind == "K":
-                done.update(kept_ids(entry))
+                kept = kept_ids(entry)
+                done.update(kept)
+                whole.update(each for each in kept if each in traces)
                 continue
             for item in read_body(entry.kind, entry.body).items:
                 _put_back(traces, item, entry.segment)
@@ -154,7 +158,7 @@ class ReceivedRun:
             trace.places = tuple(places.get(trace_id, ()))
             if trace_id in done:
                 continue
-            if trace.places and not trace.has_root:
+            if trace.places and trace_id not in whole and not trace.has_root:
                 self.inbox.late[trace_id] = len(trace.spans)  # what it had before is gone
             else:
                 self.inbox.reopen(trace)

@@ -12,6 +12,7 @@ Times are seconds of any clock that the caller passes in.
 
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import Final
 
 import msgspec
@@ -107,7 +108,6 @@ class TraceInbox:
             if isinstance(item, SpanNode) and item.span_id in known.spans:
                 return known  # it came twice: there is nothing to open
             self._forget(trace_id)
-            known.segment = segment
             known.size = 0
             self.rejoined += 1
         elif trace_id in self._taken:
@@ -157,5 +157,9 @@ class TraceInbox:
         self._recent_spans -= len(self._recent.pop(trace_id).spans)
 
     def first_segment(self) -> int | None:
-        """The first segment of the spool that a trace here is in; `None` if nothing is here."""
-        return min((trace.segment for trace in self.open.values()), default=None)
+        """The first segment of the spool that a trace here is in, or one that is remembered; `None` if there is none.
+
+        A remembered trace needs its segments: if a span comes for it and the process is killed, they hold the rest of its spans.
+        """
+        known = chain(self.open.values(), self._recent.values())
+        return min((trace.segment for trace in known), default=None)
