@@ -1,0 +1,166 @@
+"""An agent or a crew of CrewAI is recorded where it asks its models and calls its tools."""
+
+import json
+import os
+
+import pytest
+from pydantic import BaseModel
+
+from calipers import Case, Dataset
+from calipers.agents import Adapter, CrewAIAdapter
+from calipers.agents.tool_interception import Proceed, Return, intercepting_tools
+from calipers.errors import TaskContractError
+from calipers.evaluators import FollowsTrajectory
+from calipers.testing import check_adapter
+
+# CrewAI sends what is done with it to its makers unless it is told not to, before it is imported.
+os.environ |= {"CREWAI_DISABLE_TELEMETRY": "true", "CREWAI_TRACING_ENABLED": "false"}
+crewai = pytest.importorskip("crewai", reason="crewai is not installed: it takes 1 GB")
+from crewai.tools import tool  # noqa: E402
+
+
+class Price(BaseModel):
+    amount: int
+
+
+class Scripted(crewai.BaseLLM):
+    """Calls the tool that the request names with its last word, and tells what came back, after how many requests."""
+
+    def supports_function_calling(self):
+        return True
+
+    def call(self, messages, tools=None, callbacks=None, available_functions=None, **options):
+        self._track_token_usage_internal({"prompt_tokens": 7, "completion_tokens": 3})
+        last = messages[-1]
+        count = sum(message["role"] == "user" for message in messages)
+        if last["role"] == "tool":
+            return f"{last['content']} ({count})"
+        asked = last["content"].replace("\n", " ").partition("Task:")[2].strip() or last["content"]
+        words = asked.split()
+        if "broken" in words:
+            raise ConnectionError("no model")
+        if "Price" in words:
+            return Price(amount=3)
+        word = words[words.index(next(each for each in words if each in {"find", "guess"})) + 1]
+        name = next(each for each in words if each in {"find", "guess"})
+        function = {"name": name, "arguments": json.dumps({"word": word})}
+        return [{"id": f"call {count}", "type": "function", "function": function}]
+
+
+@tool("find")
+def find(word: str, limit: int = 3) -> dict:
+    """Find a word."""
+    if word == "fire":
+        raise ConnectionError("the line is dead")
+    return {"found": word}
+
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::DeprecationWarning"
+)  # CrewAI reads fields of its own that it has deprecated
+
+
+@pytest.fixture
+def clerk():
+    model = Scripted(model="clerk-model")
+    return crewai.Agent(role="clerk", goal="find words", backstory="A clerk.", llm=model, tools=[find])
+
+
+def evaluate(agent, *cases, **options):
+    return Dataset(cases=list(cases)).evaluate_sync(CrewAIAdapter(agent, **options), progress=False)
+
+
+class Refusing:
+    """Answers in the place of a tool."""
+
+    def before(self, name, arguments):
+        return Return({"found": f"no {arguments['word']}"}) if name == "find" else Proceed()
+
+    def after(self, name, arguments, outcome):
+        return outcome
+
+
+def crew_of(agent, **options):
+    task = crewai.Task(description="{input}", expected_output="a word", agent=agent, tools=[find])
+    return crewai.Crew(name="office", agents=[agent], tasks=[task], **options)
+
+
+def kinds(trace):
+    return [turn.turn_type.value for turn in trace.turns]
+
+
+WHOLE = ["user_message", "llm_call", "tool_call", "llm_call", "agent_message"]
+
+
+def test_calls_results_and_tokens_come_from_a_run(clerk):
+    case = evaluate(clerk, Case(inputs="find gold")).cases[0]
+    trace = case.trace
+    assert case.output == trace.output_text == "{'found': 'gold'} (1)"
+    assert (trace.agent_name, trace.model) == ("clerk", "clerk-model")
+    assert kinds(trace) == WHOLE
+    call = trace.tool_calls[0]
+    assert (call.name, call.arguments, call.output) == ("find", {"word": "gold"}, {"found": "gold"})
+    assert (call.call_id, call.success) == ("call 1", True)
+    assert (trace.total_input_tokens, trace.total_output_tokens) == (14, 6)
+    assert case.metrics["model_calls"] == 2
+    assert (clerk.tools, clerk.llm.get_token_usage_summary().prompt_tokens) == ([find], 0)
+
+
+def test_a_tool_that_raised_or_does_not_exist_is_a_failed_call(clerk):
+    failed, strange = evaluate(clerk, Case(inputs="find fire"), Case(inputs="guess gold")).cases
+    assert failed.trace.tool_calls[0].error == "ConnectionError: the line is dead"
+    call = strange.trace.tool_calls[0]
+    assert (call.name, call.arguments, call.success) == ("guess", {"word": "gold"}, False)
+
+
+def test_an_agent_that_raises_keeps_the_trace_up_to_there(clerk):
+    failure = evaluate(clerk, Case(inputs="broken")).failures[0]
+    assert "no model" in failure.error_message
+    assert kinds(failure.trace) == ["user_message", "llm_call"]
+    assert failure.trace.llm_calls[0].metadata == {"error": "ConnectionError: no model"}
+
+
+def test_a_structured_output_is_the_output(clerk):
+    case = evaluate(clerk, Case(inputs="Price please"), options={"response_format": Price}).cases[0]
+    assert case.output == Price(amount=3)
+    assert case.trace.output_text == '{"amount":3}'
+
+
+def test_a_conversation_keeps_its_history_and_others_are_not_mixed_in(clerk):
+    talks = [
+        Case(turns=[f"find {number}", "find more"], evaluators=[FollowsTrajectory(["find", "find"])])
+        for number in range(3)
+    ]
+    report = evaluate(clerk, *talks)
+    assert not report.failures
+    for number, case in enumerate(report.cases):
+        first, second = case.output.walk()
+        assert first.response == f"{{'found': '{number}'}} (1)"
+        assert second.response == "{'found': 'more'} (2)"
+        assert case.passed
+
+
+def test_a_crew_is_run_with_the_text_as_its_input(clerk):
+    report = evaluate(crew_of(clerk), Case(inputs="find gold"), Case(inputs={"input": "find silver"}))
+    assert not report.failures
+    assert [case.trace.tool_calls[0].arguments for case in report.cases] == [
+        {"word": "gold"},
+        {"word": "silver"},
+    ]
+    assert report.cases[0].trace.agent_name == "office"
+    assert kinds(report.cases[0].trace) == WHOLE
+
+
+def test_calls_go_through_interceptors(clerk):
+    with intercepting_tools(Refusing()):
+        case = evaluate(clerk, Case(inputs="find gold")).cases[0]
+    assert case.trace.tool_calls[0].output == {"found": "no gold"}
+    assert "no gold" in case.output
+
+
+def test_it_is_an_adapter_and_other_objects_are_refused(clerk):
+    adapter = CrewAIAdapter(clerk)
+    assert isinstance(adapter, Adapter)
+    check_adapter(adapter, requests=["find a", "find b"])
+    with pytest.raises(TaskContractError, match="expected an Agent or a Crew of CrewAI"):
+        CrewAIAdapter("agent")
