@@ -93,12 +93,6 @@ def test_a_tool_that_raised_or_does_not_exist_is_a_failed_call():
     assert (call.name, call.arguments, call.success) == ("guess", {"word": "gold"}, False)
 
 
-def test_an_agent_that_raises_keeps_the_trace_up_to_there():
-    failure = evaluate(clerk, Case(inputs="broken")).failures[0]
-    assert "no model" in failure.error_message
-    assert failure.trace.input_text == "broken"
-
-
 def test_calls_go_through_interceptors_and_what_the_agent_saw_is_recorded(intercepted):
     asked = [Case(inputs="find gold"), Case(inputs="find iron")]
     report, one = intercepted(lambda: evaluate(clerk, *asked), value="lead")

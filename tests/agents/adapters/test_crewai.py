@@ -8,7 +8,6 @@ from pydantic import BaseModel
 
 from calipers import Case, Dataset
 from calipers.agents import Adapter, CrewAIAdapter, ToolCall
-from calipers.agents.tool_interception import Proceed, Return, intercepting_tools
 from calipers.errors import TaskContractError
 from calipers.testing import check_agent_adapter
 
@@ -69,16 +68,6 @@ def evaluate(agent, *cases, **options):
     return Dataset(cases=list(cases)).evaluate_sync(CrewAIAdapter(agent, **options), progress=False)
 
 
-class Refusing:
-    """Answers in the place of a tool."""
-
-    def before(self, name, arguments):
-        return Return({"found": f"no {arguments['word']}"}) if name == "find" else Proceed()
-
-    def after(self, name, arguments, outcome):
-        return outcome
-
-
 def crew_of(agent, **options):
     task = crewai.Task(description="{input}", expected_output="a word", agent=agent, tools=[find])
     return crewai.Crew(name="office", agents=[agent], tasks=[task], **options)
@@ -123,11 +112,15 @@ def test_a_crew_is_run_with_the_text_as_its_input(clerk):
     assert report.cases[0].trace.agent_name == "office"
 
 
-def test_calls_go_through_interceptors(clerk):
-    with intercepting_tools(Refusing()):
-        case = evaluate(clerk, Case(inputs="find gold")).cases[0]
-    assert case.trace.tool_calls[0].output == {"found": "no gold"}
-    assert "no gold" in case.output
+def test_calls_go_through_interceptors_and_what_the_agent_saw_is_recorded(clerk, intercepted):
+    asked = [Case(inputs="find gold"), Case(inputs="find iron")]
+    report, one = intercepted(lambda: evaluate(clerk, *asked), value="lead")
+    assert [case.output for case in report.cases] == ["lead (1)"] * 2
+    assert [case.trace.tool_calls[0].output for case in report.cases] == ["lead"] * 2
+    assert sorted(one.asked, key=str) == [("find", {"word": word}) for word in ("gold", "iron")]
+    assert {"found": "gold"} in one.seen
+    broken, _ = intercepted(lambda: evaluate(clerk, asked[0]), error=TimeoutError("too slow"))
+    assert broken.cases[0].trace.tool_calls[0].error == "TimeoutError: too slow"
 
 
 def test_it_is_an_adapter_and_other_objects_are_refused(clerk):
