@@ -59,6 +59,14 @@ def test_a_span_that_comes_twice_opens_nothing():
     assert (inbox.open, inbox.size, inbox.rejoined, inbox.late) == ({}, 0, 0, {})
 
 
+def test_a_request_with_log_records_that_comes_twice_counts_once():
+    logs = [SpanLog(1, 1, SpanEvent(name, time_ns=1)) for name in ("yes", "yes", "no")]
+    inbox = inbox_with(span(1, 1), *logs)
+    inbox.add(logs, size=100, segment=1, now=0.0)
+    (trace,) = inbox.due(3.0)
+    assert [log.event.name for log in trace.logs.values()] == ["yes", "yes", "no"]
+
+
 def test_a_span_for_a_trace_that_is_forgotten_is_counted_as_late():
     inbox = TraceInbox(wait=3.0, remembered=0)
     inbox.add([span(1, 1)], size=100, segment=1, now=0.0)
