@@ -33,6 +33,7 @@ COMMANDS: Final = {
     "export": "Write a kept run to a file for other programs.",
     "import": "Keep runs that were made elsewhere.",
     "receive": "Keep and judge the traces that agents send.",
+    "dataset": "Make cases of kept runs, reports and traces.",
     "prune": "Remove kept runs and give back their space.",
     "check": "Check dataset files without running them.",
     "judge": "Measure how far to trust a judge that asks a model.",

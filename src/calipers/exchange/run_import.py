@@ -106,7 +106,7 @@ def import_files(
     recordings: list[str | os.PathLike[str]] = []
     for path in paths:
         try:
-            found = _known_run(Path(path))
+            found = known_run(Path(path))
             if found is not None:
                 yield str(path), _import(found, store)
             elif _holds_recording(path):
@@ -134,7 +134,7 @@ def open_found(path: str | os.PathLike[str]) -> FoundRun:
         ReportFormatError: the file is of no known kind.
     """
     place = Path(path)
-    found = _known_run(place)
+    found = known_run(place)
     if found is not None:
         return found
     if not _holds_recording(place):
@@ -142,7 +142,7 @@ def open_found(path: str | os.PathLike[str]) -> FoundRun:
     return read_traces_run([place])
 
 
-def _known_run(place: Path) -> FoundRun | None:
+def known_run(place: Path) -> FoundRun | None:
     """The run of a program for evaluations in a file; `None` if the file is something else, such as a recording.
 
     Raises:
