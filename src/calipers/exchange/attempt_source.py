@@ -29,8 +29,11 @@ class AttemptSource(Protocol):
     """Of the run, or of what the file holds."""
     started_at: str
     """When the run began, ISO 8601; empty if that is not known."""
-    notes: Sequence[str]
-    """What could not be read, in words; complete when all attempts were read."""
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """What could not be read, in words."""
+        ...
 
     def attempts(self, at: Collection[int] | None = None) -> Iterator[tuple[int, Record]]:
         """The attempts with their positions, in order, with what people said of them; all, or those at some positions."""

@@ -25,7 +25,7 @@ from calipers.evaluators.personal_data import USUAL_KINDS, find_personal_data
 from calipers.stores.redaction import redacted_data
 from calipers.stores.store import Redact
 
-SECRET: Final = "secret"
+SECRETS: Final = "secrets"
 """The kind under which secrets are counted."""
 _PLACEHOLDER: Final = re.compile(r"\[([a-z-]+)-(\d+)\]")
 _MOST_ROUNDS: Final = 20
@@ -61,7 +61,7 @@ class Hidden:
         if counts is not None:
             counts.update(case.numbers)
             if secrets := _count(data, REDACTED) - before:
-                counts[SECRET] += secrets
+                counts[SECRETS] += secrets
         return data
 
 

@@ -41,6 +41,7 @@ from calipers.data.argument_checks import check_choice, check_number, check_whol
 from calipers.data.case import Case
 from calipers.data.jsonable import plain
 from calipers.data.record import ReportCase, ReportCaseFailure
+from calipers.data.redaction import masked
 from calipers.data.result_names import unique
 from calipers.data.spending import COST, INPUT_TOKENS, OUTPUT_TOKENS
 from calipers.data.trace import TurnType
@@ -70,7 +71,7 @@ _IDS: Final = re.compile(r"[0-9a-f]{32}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12
 """Ids that programs make: digits in them are no telephone number."""
 
 
-class DuplicateCase(NamedTuple):
+class DuplicateCase(msgspec.Struct, frozen=True):
     """An attempt that was left out, since another has its request."""
 
     attempt: str
@@ -223,7 +224,8 @@ def _request_of(record: Record) -> _Request | None:
     ]
     given = plain(record.inputs)
     is_blank = given is None or (isinstance(given, str) and not given.strip())
-    if len(said) > 1 and (is_blank or given in (said, said[0])):
+    # A trace is kept without secrets, and inputs are kept as they are.
+    if len(said) > 1 and (is_blank or masked(given) in (masked(said), masked(said[0]))):
         return _Request(said, is_conversation=True)
     return None if is_blank else _Request(given, is_conversation=False)
 

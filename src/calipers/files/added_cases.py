@@ -87,12 +87,13 @@ def _document(path: Path, form: Document) -> dict[str, Any]:
     problems = Problems(str(path))
     data = read_data(path, form, problems)
     raise_if_any(problems)
-    cases = data.get("cases") if isinstance(data, dict) else None
+    document: dict[str, Any] = data if isinstance(data, dict) else {}
+    cases = document.get("cases")
     if isinstance(cases, str):
         raise InvalidOptionError(f"the cases of {str(path)!r} are in {cases!r}: add to that file")
     if not isinstance(cases, list):
         raise InvalidOptionError(f"{str(path)!r} is no dataset with a list of cases: name another file")
-    return data
+    return document
 
 
 def _first_comments(path: Path) -> str:

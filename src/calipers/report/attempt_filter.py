@@ -1,4 +1,4 @@
-"""Which attempts are meant, in one line: `status:failed tag:refund cost>0.01 "late"`.
+r"""Which attempts are meant, in one line: `status:failed tag:refund cost>0.01 "late"`.
 
 A filter is a row of terms, and an attempt has to meet all of them. `parse_filter` reads one; `AttemptFilter.matches` asks about one attempt.
 
@@ -17,7 +17,7 @@ A filter is a row of terms, and an attempt has to meet all of them. `parse_filte
 
 `-` before a term turns it round. `tag:(refund OR late)` is met by either. A text is the same in capitals; `*` at its end stands for any
 ending, and `~` before it means that it stands anywhere: `error:Time*`, `input:~refund`. `text:` always means anywhere. In quotes a text
-stands for itself; `\\"` and `\\\\` are a quote and a backslash. Numbers and times compare by `:`, `>`, `>=`, `<` and `<=`.
+stands for itself; `\"` and `\\` are a quote and a backslash. Numbers and times compare by `:`, `>`, `>=`, `<` and `<=`.
 
 **What is not known of an attempt meets neither a term nor its opposite**: where no cost was measured, `cost>1` and `-cost>1` both leave the attempt out.
 What an attempt is known not to have, such as a tag, is another thing: `-tag:refund` keeps it.
@@ -148,7 +148,7 @@ def _judgements(record: Record, name: str) -> list[str] | None:
     return found or None
 
 
-def _scores(record: Record, name: str) -> list[int | float] | None:
+def _scores(record: Record, name: str) -> list[Any] | None:
     results = record.results if isinstance(record, ReportCase) else ()
     return [each.value for each in results if each.name == name and kind_of(each.value) == "score"] or None
 

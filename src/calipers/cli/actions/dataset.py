@@ -4,17 +4,16 @@ import json as json_text
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from calipers.cli.exits import NOTHING, PASSED, USAGE
 from calipers.cli.message import CommandError, no_file, note
 from calipers.cli.stored_runs import find_run, hooks_at, open_kept
-from calipers.data.case import Case
 from calipers.data.jsonable import plain
 from calipers.errors import MissingExtraError, NotKnownError
-from calipers.exchange.placeholders import SECRET
+from calipers.exchange.placeholders import SECRETS
 from calipers.exchange.production_cases import (
     DatasetSummary,
     DuplicateCase,
@@ -29,7 +28,10 @@ from calipers.run.dataset import Dataset
 from calipers.stats.draw import Shares
 from calipers.stats.number_text import percent, plural
 from calipers.stores.default_store import is_file_name
-from calipers.stores.store import Store
+
+if TYPE_CHECKING:
+    from calipers.data.case import Case
+    from calipers.stores.store import Store
 
 _SHOWN = 10
 """Duplicates, strata and names that are listed."""
@@ -181,7 +183,7 @@ def _summary_lines(summary: DatasetSummary) -> list[str]:
 
 
 def _kind_text(kind: str, count: int) -> str:
-    if kind == SECRET:
+    if kind == SECRETS:
         return plural(count, "secret")
     words = {"email": "e-mail address", "phone": "telephone number", "ssn": "social security number"}
     words |= {"credit_card": "card number", "iban": "account number"}
