@@ -1,10 +1,12 @@
 """`calipers dataset from`: files of cases, and what is said of those that were left out."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
 
+from calipers.evaluators import personal_data
 from calipers.files import load_dataset
 
 
@@ -78,6 +80,33 @@ def test_the_answers_that_people_confirmed_are_expected(calipers, write, write_e
     assert [case.has_expected_output for case in cases] == [True, False, False]
     told = json.loads(done.stdout)
     assert (told["read"], told["confirmed"], told["written"]) == (3, 1, 3)
+
+
+def test_without_what_finds_personal_data_nothing_is_written_unless_the_command_says_so(
+    calipers, traces, folder, monkeypatch
+):
+    monkeypatch.setitem(sys.modules, "datafog.processing.text_processing.regex_annotator", None)
+    personal_data._annotator.cache_clear()
+    traces("I am anna@example.org")
+    done = calipers("dataset", "from", "traces.jsonl", "--out", "c.yaml")
+    assert (done.exit_code, (folder / "c.yaml").exists()) == (3, False)
+    assert "calipers[text-checks]'. --keep-personal-data writes personal data as it is" in done.stderr
+    done = calipers("dataset", "from", "traces.jsonl", "--out", "c.yaml", "--keep-personal-data")
+    assert (done.exit_code, "Personal data: kept as it is" in done.stderr) == (0, True)
+    assert "anna@example.org" in (folder / "c.yaml").read_text(encoding="utf-8")
+
+
+def test_a_function_of_the_user_hides_more(calipers, traces, write, folder):
+    write(
+        "privacy.py",
+        "def no_names(data):\n    return data.replace('Anna', '[name]') if isinstance(data, str) else {\n"
+        "        key: no_names(value) for key, value in data.items()} if isinstance(data, dict) else data\n",
+    )
+    traces("I am Anna")
+    for keep in ([], ["--keep-personal-data"]):
+        words = ["--out", "c.yaml", "--force", "--redact", "privacy.py:no_names", *keep]
+        assert calipers("dataset", "from", "traces.jsonl", *words).exit_code == 0
+        assert "Anna" not in (folder / "c.yaml").read_text(encoding="utf-8")
 
 
 def test_strata_and_near_duplicates_are_listed(calipers, traces):

@@ -35,13 +35,19 @@ _SIGNS: Final = re.compile(r"[^0-9a-z]+")
 class Hidden:
     """Takes personal data and secrets out of cases, and counts what it found.
 
+    Args:
+        hooks: that hide more, as stores take them; they come first.
+        finds: whether personal data and secrets are looked for; without, only the hooks hide something.
+
     Raises:
         MissingExtraError: datafog is not installed.
     """
 
-    def __init__(self, hooks: Sequence[Redact] = ()) -> None:
-        find_personal_data("", USUAL_KINDS)
+    def __init__(self, hooks: Sequence[Redact] = (), *, finds: bool = True) -> None:
+        if finds:
+            find_personal_data("", USUAL_KINDS)
         self._hooks = hooks
+        self.finds = finds
 
     def of(self, data: Any, counts: Counter[str] | None = None) -> Any:
         """Plain data without personal data and secrets; all that belongs to one case is to be given at once.
@@ -51,6 +57,8 @@ class Hidden:
             counts: to it is added how many different ones of each kind were found; of secrets, how many places.
         """
         data = redacted_data(plain(data), self._hooks)
+        if not self.finds:
+            return data
         case = _Case(data)
         before = _count(data, REDACTED)
         for _ in range(_MOST_ROUNDS):  # what is replaced may bring together what looks like personal data
@@ -91,9 +99,14 @@ class _Case:
         data = _walk(data, self._without_found)
         if len(self._spelled) == known:
             return data
-        longest_first = sorted(self._spelled, key=len, reverse=True)
-        again = re.compile("|".join(map(re.escape, longest_first)))
-        return _walk(data, lambda text: again.sub(lambda found: self._spelled[found[0]], text))
+        longest_first = sorted(self._spelled.items(), key=lambda spelled: -len(spelled[0]))
+
+        def change(text: str) -> str:
+            for spelled, name in longest_first:
+                text = text.replace(spelled, name)
+            return text
+
+        return _walk(data, change)
 
     def _without_found(self, text: str) -> str:
         if "@" not in text and not any(sign.isdigit() for sign in text):

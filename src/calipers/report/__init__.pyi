@@ -12,6 +12,10 @@ from calipers.report.analysis import ScalarResult as ScalarResult
 from calipers.report.analysis import TableResult as TableResult
 from calipers.report.analysis import TreeNode as TreeNode
 from calipers.report.analysis import TreePlot as TreePlot
+from calipers.report.attempt_filter import AttemptFilter as AttemptFilter
+from calipers.report.attempt_filter import Term as Term
+from calipers.report.attempt_filter import Wanted as Wanted
+from calipers.report.attempt_filter import parse_filter as parse_filter
 from calipers.report.averages import Averages as Averages
 from calipers.report.averages import CaseGroup as CaseGroup
 from calipers.report.cost import Cost as Cost

@@ -13,11 +13,11 @@ from calipers.cli.message import CommandError, no_file, note
 from calipers.cli.stored_runs import find_run, hooks_at, open_kept
 from calipers.data.jsonable import plain
 from calipers.errors import MissingExtraError, NotKnownError
-from calipers.exchange.placeholders import SECRETS
+from calipers.exchange.attempt_case import Expect
+from calipers.exchange.placeholders import SECRETS, Hidden
 from calipers.exchange.production_cases import (
     DatasetSummary,
     DuplicateCase,
-    Expect,
     ProductionCases,
     dataset_from,
 )
@@ -61,6 +61,10 @@ def dataset_from_sources(
     path = Path(out)
     _check_options(path, force=force, append=append, expect=expect, confirmed_by=confirmed_by)
     is_added = append and path.exists()
+    try:
+        Hidden(finds=not keep_personal_data)
+    except MissingExtraError as error:
+        raise CommandError(f"{error}. --keep-personal-data writes personal data as it is") from error
     with ExitStack() as opened:
         kept: Store | None = None
         named: list[str] = []
@@ -91,9 +95,6 @@ def dataset_from_sources(
             )
         except NotKnownError as error:
             raise CommandError(str(error), NOTHING) from error
-        except MissingExtraError as error:
-            way = "" if keep_personal_data else ". --keep-personal-data writes personal data as it is"
-            raise CommandError(f"{error}{way}") from error
     _write(path, made, is_added=is_added)
     if json:
         click.echo(json_text.dumps(plain(made.summary), indent=2))
