@@ -55,7 +55,7 @@ ATTEMPT = ReportCase(
 )  # fmt: skip
 BARE = ReportCase(
     name="bare", inputs="hi", output="hello", metadata=None, expected_output=None, metrics={}, attributes={},
-    results=(), task_duration=0.1, total_duration=0.1,
+    results=(), task_duration=0, total_duration=0,
 )  # fmt: skip
 CRASHED = ReportCaseFailure(
     name="crash", inputs="hi", metadata=None, expected_output=None, error_type="TimeoutError", error_message="TimeoutError: late"
@@ -114,7 +114,16 @@ def test_an_attempt_does_not_meet_what_does_not_hold(text):
 
 @pytest.mark.parametrize(
     "term",
-    ["cost>1", "tokens>1", "tool:find", "eval.Correct:failed", "score.f1<1", "time>2026-01-01", "agent:x"],
+    [
+        "cost>1",
+        "tokens>1",
+        "tool:find",
+        "eval.Correct:failed",
+        "score.f1<1",
+        "time>2026-01-01",
+        "agent:x",
+        "duration<1",
+    ],
 )
 def test_what_is_not_known_meets_neither_a_term_nor_its_opposite(term):
     assert not parse_filter(term).matches(BARE)

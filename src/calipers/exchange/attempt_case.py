@@ -162,10 +162,8 @@ class CaseMaker:
     ) -> None:
         self._question, self._expect, self._hide = question, expect, hide
 
-    def case_of(self, record: Record, source: AttemptSource, place: CasePlace) -> MadeCase:
-        """The case that an attempt is, whose request is known."""
-        request = request_of(record)
-        assert request is not None
+    def case_of(self, record: Record, request: Request, source: AttemptSource, place: CasePlace) -> MadeCase:
+        """The case that an attempt with a known request is."""
         answer = None if self._question is None else confirmation(record, self._question)[0]
         wants_calls = answer == "yes" and not {"tool-calls", "trajectory"}.isdisjoint(self._expect)
         calls = _calls_made(record) if wants_calls else None

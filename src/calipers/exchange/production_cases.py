@@ -320,14 +320,14 @@ class _Survey:
     def without_duplicates(self, near: float | None) -> list[_Candidate]:
         """The attempts of different requests, in their order; with `near`, of requests that are not near each other."""
         summary, there = self.summary, len(self._there)
-        names = [*self._there, *(self.shown(each.name) for each in self._candidates)]
         summary.duplicates = [
-            DuplicateCase(self.shown(name), names[place], 1.0) for name, place in self._same
+            DuplicateCase(self.shown(name), self._name_at(place), 1.0) for name, place in self._same
         ]
         found: dict[int, NearOne] = {}
         if self._vectors is not None and near is not None:
             confirmed_first = sorted(
-                range(there, len(names)), key=lambda place: not self._candidates[place - there].is_confirmed
+                range(there, there + len(self._candidates)),
+                key=lambda place: not self._candidates[place - there].is_confirmed,
             )
             found = self._vectors.near([*range(there), *confirmed_first], near, settled=there)
         left: list[_Candidate] = []
@@ -336,13 +336,19 @@ class _Survey:
             if one is None:
                 left.append(each)
                 continue
-            summary.near_duplicates.append(DuplicateCase(names[place], names[one.of], one.similarity))
+            left_out = DuplicateCase(self._name_at(place), self._name_at(one.of), one.similarity)
+            summary.near_duplicates.append(left_out)
             if one.of >= there:
                 self._candidates[one.of - there].duplicates += each.duplicates + 1
         if not left:
             count = plural(len(summary.duplicates) + len(summary.near_duplicates), "attempt")
             raise NotKnownError(f"no new case: the requests of {count} are in the dataset already")
         return sorted(left, key=lambda each: (each.source, each.position))
+
+    def _name_at(self, place: int) -> str:
+        """What the request in some place is known by."""
+        there = len(self._there)
+        return self._there[place] if place < there else self.shown(self._candidates[place - there].name)
 
     def shown(self, name: str) -> str:
         """The name of an attempt as it may be shown."""
@@ -411,8 +417,12 @@ def _make_cases(
     for number, wanted in sorted(by_source.items()):
         source = survey.sources[number]
         for position, record in source.attempts(wanted.keys()):
+            request = request_of(record)
+            if request is None:  # a run that goes on may have replaced the attempt
+                continue
             each = wanted[position]
-            made = maker.case_of(record, source, CasePlace(each.duplicates, each.drawn_of, summary.seed))
+            place = CasePlace(each.duplicates, each.drawn_of, summary.seed)
+            made = maker.case_of(record, request, source, place)
             made.case.name = unique(str(made.case.name), survey.names)
             survey.names.add(made.case.name)
             cases.append(made.case)

@@ -46,7 +46,8 @@ def named_requests(path: Path) -> Iterator[Case[Any, Any, Any]]:
         try:
             data = msgspec.json.decode(each) if isinstance(each, msgspec.Raw) else each
             turns = [turn if isinstance(turn, str) else turn["user"] for turn in data.get("turns", ())]
-            yield Case(name=data.get("name"), **({"turns": turns} if turns else {"inputs": data["inputs"]}))
+            fields: dict[str, Any] = {"turns": turns} if turns else {"inputs": data["inputs"]}
+            yield Case(name=data.get("name"), **fields)
         except (msgspec.DecodeError, InvalidCaseError, AttributeError, KeyError, TypeError) as error:
             raise DatasetFileError(
                 f"case {number} of {str(path)!r} is no case, so nothing can be added: `calipers check` says what is wrong"

@@ -222,7 +222,7 @@ FIELDS: Final[Mapping[str, Field]] = {
     "metric": Field("number", lambda record, key, _at: _listed(metric_of(record, key)), is_keyed=True),
     "meta": Field("any", lambda record, key, _at: _metadata(record, key), is_keyed=True),
     "cost": Field("number", _metric(COST)),
-    "duration": Field("seconds", lambda record, _key, _at: [record.task_duration]),
+    "duration": Field("seconds", lambda record, _key, _at: _listed(record.task_duration or None)),
     "tokens": Field("number", lambda record, _key, _at: _listed(_tokens(record))),
     "input_tokens": Field("number", _metric(INPUT_TOKENS)),
     "output_tokens": Field("number", _metric(OUTPUT_TOKENS)),
@@ -252,7 +252,8 @@ _COMPARE: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
 def _meets(value: Any, sign: Operator, wanted: Wanted, kind: _Kind) -> bool:
     """Whether one value of an attempt is what a term wants."""
     if kind == "time":
-        return _COMPARE[sign](value, _moment(wanted.text))
+        moment = _moment(wanted.text)
+        return moment is not None and _COMPARE[sign](value, moment)
     if kind in {"number", "seconds"} or sign not in {":", "~"}:
         number = _number(wanted.text, kind)
         return isinstance(value, int | float) and number is not None and _COMPARE[sign](value, number)
