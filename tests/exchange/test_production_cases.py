@@ -8,6 +8,7 @@ import pytest
 from calipers import Case, Dataset
 from calipers.data.human_label import HumanLabel, output_digest
 from calipers.data.trace import LLMCall, ToolCall, Trace, Turn
+from calipers.data.user_turn import UserTurn
 from calipers.errors import InvalidOptionError, NotKnownError, ReportFormatError, StoreError
 from calipers.evaluators import FollowsTrajectory, ToolCallsMatch
 from calipers.exchange import DuplicateCase, dataset_from, export_run, import_traces
@@ -188,6 +189,14 @@ def test_the_answer_to_a_conversation_is_expected_of_its_last_turn(store, record
     (case,) = dataset_from("latest", store=store, confirmed_by=QUESTION).dataset.cases
     assert [turn.has_expected_output for turn in case.turns] == [False, True]
     assert case.turns[-1].expected_output == "Done"
+
+
+def test_a_case_with_turns_comes_back_as_one_and_its_last_answer_is_what_was_confirmed(store, say):
+    case = Case(name="t", turns=["Hi", "Bye"])
+    Dataset(cases=[case]).evaluate_sync(lambda _: "the answer", store=store, progress=False)
+    say(0, True)
+    (made,) = dataset_from("latest", store=store, confirmed_by=QUESTION).dataset.cases
+    assert made.turns == (UserTurn("Hi"), UserTurn("Bye", expected_output="the answer"))
 
 
 def test_confirmed_calls_are_expected_without_those_that_failed(store, say):

@@ -26,12 +26,13 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 import msgspec
 
 from calipers.data.case import Case
+from calipers.data.context import rollout_of
 from calipers.data.jsonable import plain
 from calipers.data.record import ReportCase, ReportCaseFailure
 from calipers.data.redaction import masked
 from calipers.data.spending import COST, INPUT_TOKENS, OUTPUT_TOKENS
 from calipers.data.trace import TurnType
-from calipers.data.user_turn import UserTurn
+from calipers.data.user_turn import ABSENT, UserTurn
 from calipers.errors import InvalidOptionError
 from calipers.evaluators.tool_calls import FollowsTrajectory
 from calipers.gate.human_labels import answers, yes_or_no
@@ -74,10 +75,30 @@ def request_of(record: Record) -> Request | None:
     ]
     given = plain(record.inputs)
     is_blank = given is None or (isinstance(given, str) and not given.strip())
+    are_texts = isinstance(given, list) and all(isinstance(each, str) and each.strip() for each in given)
+    if given and are_texts and rollout_of(_output(record)) is not None:  # a case with turns, as runs keep it
+        return Request(given, is_conversation=True)
     # A trace is kept without secrets, and inputs are kept as they are.
     if len(said) > 1 and (is_blank or masked(given) in (masked(said), masked(said[0]))):
         return Request(said, is_conversation=True)
     return None if is_blank else Request(given, is_conversation=False)
+
+
+def _output(record: Record) -> Any:
+    return record.output if isinstance(record, ReportCase) else None
+
+
+def _outcome(record: Record) -> Any:
+    """What a confirmed attempt gave: its output, and of a conversation the last answer; `ABSENT` of one that branches."""
+    output = _output(record)
+    rollout = rollout_of(output)
+    if rollout is None:
+        return output
+    last, after = None, rollout.children
+    while len(after) == 1:
+        (last,) = after
+        after = last.children
+    return ABSENT if after or last is None else last.response
 
 
 def key_of(request: Any) -> str:
@@ -165,6 +186,7 @@ class CaseMaker:
     def case_of(self, record: Record, request: Request, source: AttemptSource, place: CasePlace) -> MadeCase:
         """The case that an attempt with a known request is."""
         answer = None if self._question is None else confirmation(record, self._question)[0]
+        outcome = _outcome(record)
         wants_calls = answer == "yes" and not {"tool-calls", "trajectory"}.isdisjoint(self._expect)
         calls = _calls_made(record) if wants_calls else None
         parts = self._hide(
@@ -173,7 +195,7 @@ class CaseMaker:
                     "request": request.data,
                     "stated": record.expected_output,
                     "stated calls": record.expected_tool_calls,
-                    "answer": record.output if isinstance(record, ReportCase) and answer == "yes" else None,
+                    "outcome": [outcome] if answer == "yes" and outcome is not ABSENT else [],
                     "calls": calls,
                     "given": _given_metadata(record.metadata),
                     "words": _words_about(record, source, place),
@@ -188,19 +210,17 @@ class CaseMaker:
             tags=parts["tags"],
             cluster=parts["cluster"],
             **self._expected_path(parts),
-            **self._asked_and_expected(parts, record, request, is_confirmed=answer == "yes"),
+            **self._asked_and_expected(parts, record, request),
         )
         return MadeCase(case, answer, lacks_calls=wants_calls and calls is None)
 
-    def _asked_and_expected(
-        self, parts: dict[str, Any], record: Record, request: Request, *, is_confirmed: bool
-    ) -> dict[str, Any]:
+    def _asked_and_expected(self, parts: dict[str, Any], record: Record, request: Request) -> dict[str, Any]:
         """Inputs or turns, with the answer that is expected."""
         expected: dict[str, Any] = {}
         if record.has_expected_output and not request.is_conversation:
             expected["expected_output"] = parts["stated"]
-        elif is_confirmed and "output" in self._expect:
-            expected["expected_output"] = parts["answer"]
+        elif parts["outcome"] and "output" in self._expect:
+            (expected["expected_output"],) = parts["outcome"]
         if not request.is_conversation:
             return {"inputs": parts["request"], **expected}
         *before, last = parts["request"]

@@ -150,7 +150,7 @@ def _summary_lines(summary: DatasetSummary) -> list[str]:
     if summary.without_request:
         lines.append(f"Not known what was asked: {summary.without_request:,} left out")
     lines += _duplicate_lines("Same request", summary.duplicates)
-    lines += _duplicate_lines("Nearly the same request", summary.near_duplicates)
+    lines += _duplicate_lines("Nearly the same request", summary.near_duplicates, shows_similarity=True)
     if summary.seed is not None:
         lines.append(
             f"Sample, seed {summary.seed}: {summary.written:,} drawn of {summary.written + summary.not_drawn:,}"
@@ -191,11 +191,13 @@ def _kind_text(kind: str, count: int) -> str:
     return f"{count:,} {words[kind]}{'' if count == 1 else 'es' if kind == 'email' else 's'}"
 
 
-def _duplicate_lines(what: str, found: Sequence[DuplicateCase]) -> list[str]:
+def _duplicate_lines(
+    what: str, found: Sequence[DuplicateCase], *, shows_similarity: bool = False
+) -> list[str]:
     if not found:
         return []
     each = [
-        f"  {one.attempt} for {one.of}" + (f" ({one.similarity:.2f})" if one.similarity < 1 else "")
+        f"  {one.attempt} for {one.of}" + (f" ({one.similarity:.2f})" if shows_similarity else "")
         for one in found
     ]
     return [f"{what}: {len(found):,} left out", *_some(each)]
