@@ -12,6 +12,7 @@ from calipers.data.user_turn import UserTurn
 from calipers.errors import InvalidOptionError, NotKnownError, ReportFormatError, StoreError
 from calipers.evaluators import FollowsTrajectory, ToolCallsMatch
 from calipers.exchange import DuplicateCase, dataset_from, export_run, import_traces
+from calipers.matching import OfType
 from calipers.stores import SqliteStore
 
 QUESTION = "Is the answer right?"
@@ -213,6 +214,26 @@ def test_confirmed_calls_are_expected_without_those_that_failed(store, say):
 
     report = Dataset(cases=[case], evaluators=[ToolCallsMatch()]).evaluate_sync(again, progress=False)
     assert [result.value for result in report.cases[0].results] == [True, True]
+
+
+def test_calls_that_a_case_stated_stay_if_all_of_them_can_be_read(store):
+    stated = [{"name": "find", "arguments": {"q": "a"}, "matchers": {"n": {"approx": {"value": 3}}}}]
+    Dataset(cases=[Case(inputs="a", expected_tool_calls=stated)]).evaluate_sync(
+        agent, store=store, progress=False
+    )
+    kept = dataset_from("latest", store=store)
+    assert kept.dataset.cases[0] == Case(
+        name=kept.dataset.cases[0].name,
+        inputs="a",
+        expected_tool_calls=stated,
+        metadata=kept.dataset.cases[0].metadata,
+    )
+    one_of_mine = [ToolCall("find", {"q": OfType(bytes)}), ToolCall("book")]
+    Dataset(cases=[Case(inputs="a", expected_tool_calls=one_of_mine)]).evaluate_sync(
+        agent, store=store, progress=False
+    )
+    lost = dataset_from("latest", store=store)
+    assert (lost.dataset.cases[0].expected_tool_calls, lost.summary.unknown_calls) == (None, 1)
 
 
 def test_calls_that_are_not_known_are_not_expected(store, say):

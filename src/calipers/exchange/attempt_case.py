@@ -33,7 +33,7 @@ from calipers.data.redaction import masked
 from calipers.data.spending import COST, INPUT_TOKENS, OUTPUT_TOKENS
 from calipers.data.trace import TurnType
 from calipers.data.user_turn import ABSENT, UserTurn
-from calipers.errors import InvalidOptionError
+from calipers.errors import InvalidOptionError, InvalidTraceError
 from calipers.evaluators.tool_calls import FollowsTrajectory
 from calipers.gate.human_labels import answers, yes_or_no
 from calipers.matching.matcher_data import read_call
@@ -163,7 +163,7 @@ class MadeCase(NamedTuple):
     answer: Confirmation | None
     """What people said of the attempt."""
     lacks_calls: bool
-    """Whether it was to expect tool calls, and it is not known which were made."""
+    """Whether it was to expect tool calls, and it is not known which."""
 
 
 class CaseMaker:
@@ -212,7 +212,8 @@ class CaseMaker:
             **self._expected_path(parts),
             **self._asked_and_expected(parts, record, request),
         )
-        return MadeCase(case, answer, lacks_calls=wants_calls and calls is None)
+        lacks_calls = case.expected_tool_calls is None and record.expected_tool_calls is not None
+        return MadeCase(case, answer, lacks_calls=lacks_calls or (wants_calls and calls is None))
 
     def _asked_and_expected(self, parts: dict[str, Any], record: Record, request: Request) -> dict[str, Any]:
         """Inputs or turns, with the answer that is expected."""
@@ -252,10 +253,16 @@ def _calls_made(record: Record) -> list[Any] | None:
 
 
 def _readable_calls(told: Any) -> list[Any] | None:
-    """Expected calls as a record keeps them, without those whose matchers have no plain form; `None` if there are none."""
-    if told is None:
+    """The calls that a case of a kept run stated; `None` if it stated none, or if one of them cannot be read: the others alone say another thing.
+
+    A matcher of the user's own has no plain form, and one of a telephone number has none without the number.
+    """
+    if told is None or any("shown" in each for each in told):
         return None
-    return [read_call(each) for each in told if "shown" not in each] or (None if told else [])
+    try:
+        return [read_call(each) for each in told]
+    except (InvalidOptionError, InvalidTraceError):
+        return None
 
 
 def _given_metadata(given: Any) -> dict[str, Any]:

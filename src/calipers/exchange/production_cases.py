@@ -88,7 +88,7 @@ class DatasetSummary(msgspec.Struct, kw_only=True):
     outdated_labels: int = 0
     """Labels of outputs that their attempts no longer have; they do not count."""
     unknown_calls: int = 0
-    """Confirmed cases that expect no tool calls, since it is not known which were made."""
+    """Cases that were to expect tool calls and say nothing of them, since it is not known which."""
     redacted: dict[str, int] | None = None
     """By kind, how many pieces of personal data and secrets were replaced; `None`: nothing was looked for."""
     redacted_cases: int = 0
