@@ -14,7 +14,7 @@ import json
 import threading
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from inspect import isawaitable
 from pathlib import Path
@@ -27,11 +27,11 @@ from calipers.data.jsonable import plain
 from calipers.data.redaction import masked, masked_text, secrets_in, without
 from calipers.errors import InvalidOptionError, TaskContractError
 from calipers.models.request_redaction import known_address
-from calipers.models.wire_tap import WireAnswer, WireRequest, tapping
+from calipers.models.wire_tap import WireAnswer, WireRequest, install, tapping
 from calipers.run.task import Task, as_task
 
-from .taped_value import kept, kept_error
 from .tape import AttemptKey, Exchange, Kind, TapeFile, inputs_digest
+from .taped_value import kept, kept_error
 from .tool_interception import Outcome, Proceed, Raise, intercepting_tools
 
 
@@ -82,10 +82,9 @@ class TaskOnTape:
         with self._block(inputs):
             return await function(inputs)
 
-    @contextmanager
-    def _block(self, inputs: Any) -> Iterator[None]:
+    def _block(self, inputs: Any) -> AbstractContextManager[None]:
+        """What the task runs in."""
         raise NotImplementedError
-        yield
 
 
 class Calls:
@@ -130,6 +129,7 @@ class RecordedTask(TaskOnTape):
         if not isinstance(self.path, str | Path):
             raise InvalidOptionError(f"path must be the path of a file, got {self.path!r}")
         object.__setattr__(self, "_file", TapeFile(self.path, append=self.append))
+        install()  # now, so that it is not part of the first attempt's time
 
     @contextmanager
     def _block(self, inputs: Any) -> Iterator[None]:
@@ -170,9 +170,10 @@ class _Recorder:
     def after(self, name: str, arguments: Mapping[str, Any], outcome: Outcome, /) -> Outcome:  # noqa: ARG002 - the protocol's
         """Write what the agent sees of it."""
         secrets = secrets_in(arguments)
-        failed = isinstance(outcome, Raise)
-        answered = kept_error(outcome.error, secrets) if failed else kept(outcome.value, secrets)
-        self._write("tool", arguments, answered)
+        if isinstance(outcome, Raise):
+            self._write("tool", arguments, kept_error(outcome.error, secrets))
+        else:
+            self._write("tool", arguments, kept(outcome.value, secrets))
         return outcome
 
     def ask(self, request: WireRequest, /) -> WireRequest:
@@ -182,9 +183,10 @@ class _Recorder:
 
     def told(self, request: WireRequest, outcome: WireAnswer | Exception, /) -> None:
         """Write what came back."""
-        failed = isinstance(outcome, Exception)
-        answered = kept_error(outcome, request.secrets) if failed else kept_answer(outcome, request)
-        self._write("model", request, answered)
+        if isinstance(outcome, Exception):
+            self._write("model", request, kept_error(outcome, request.secrets))
+        else:
+            self._write("model", request, kept_answer(outcome, request))
 
     def end(self) -> None:
         """Write that the attempt is over. What ends later belongs to no attempt, and is not written."""

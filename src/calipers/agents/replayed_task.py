@@ -30,7 +30,7 @@ from calipers.data.attempt import set_eval_attribute
 from calipers.data.value_text import show
 from calipers.errors import InvalidOptionError, TapeError
 from calipers.matching.value_comparison import Difference, differences
-from calipers.models.wire_tap import WireAnswer, WireRequest, tapping
+from calipers.models.wire_tap import WireAnswer, WireRequest, install, sealing, tapping
 from calipers.run.task import as_task
 
 from .recorded_task import Calls, TaskOnTape, answer_of, asked_of_model, asked_of_tool, data_of
@@ -84,9 +84,7 @@ class ReplayedTask(TaskOnTape):
     """Stands for all that is on the tape: a replay of another tape is another task."""
     _read: Tape = field(init=False, repr=False, compare=False)
     _calls: Calls = field(init=False, repr=False, compare=False, default_factory=Calls)
-    _unasked: dict[AttemptKey, list[Exchange]] = field(
-        init=False, repr=False, compare=False, default_factory=dict
-    )
+    _players: "dict[AttemptKey, _Player]" = field(init=False, repr=False, compare=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         as_task(self.task)
@@ -96,29 +94,37 @@ class ReplayedTask(TaskOnTape):
         tape = self.tape if isinstance(self.tape, Tape) else Tape.read(self.tape)
         object.__setattr__(self, "_read", tape)
         object.__setattr__(self, "fingerprint", tape.fingerprint)
+        install()  # now, so that it is not part of the first attempt's time
+
+    @property
+    def counts(self) -> tuple[int, int]:
+        """How many exchanges came from the tape, and how many were live."""
+        notes = [player.note for player in self._players.values()]
+        return sum(note["replayed"] for note in notes), sum(note["live"] for note in notes)
 
     @property
     def unasked(self) -> dict[AttemptKey, list[Exchange]]:
-        """The exchanges that no one asked for, of each attempt that has been replayed. Those of a fork do not count."""
-        return {key: list(exchanges) for key, exchanges in self._unasked.items() if exchanges}
+        """The exchanges that no one asked for, of each attempt that was replayed to its end. Those of a fork do not count."""
+        stayed = {key: player for key, player in self._players.items() if player.departure is None}
+        return {key: left for key, player in stayed.items() if (left := player.left)}
 
     @property
     def unplayed(self) -> list[AttemptKey]:
         """The attempts on the tape that have not been replayed."""
-        return [attempt.key for attempt in self._read.attempts if attempt.key not in self._unasked]
+        return [attempt.key for attempt in self._read.attempts if attempt.key not in self._players]
 
     @contextmanager
     def _block(self, inputs: Any) -> Iterator[None]:
         player = _Player(self._attempt(inputs), self._read, self.fork, with_delays=self.with_delays)
         try:
-            with intercepting_tools(player), tapping(player):
+            with intercepting_tools(player), tapping(player), sealing():
                 yield
         except Exception as error:
             if player.departure is not None and player.departure is not error:
                 raise player.departure from error
             raise
         finally:
-            self._unasked[player.key] = player.left
+            self._players[player.key] = player
             set_eval_attribute("tape", player.note)
         player.check_end()
 
@@ -153,7 +159,9 @@ def _no_attempt(tape: Tape, key: AttemptKey) -> TapeError:
     inputs = [each for each in same if each.inputs == key.inputs]
     if inputs:
         most = max(each.repeat for each in inputs)
-        why = f"it has {most} of this case" if key.repeat > most else f"it was not tried {key.tried} times then"
+        why = (
+            f"it has {most} of this case" if key.repeat > most else f"it was not tried {key.tried} times then"
+        )
     elif same and key.case:
         why = "the inputs of this case were others then"
     else:
@@ -175,9 +183,7 @@ def _exchanges(count: int) -> str:
 class _Player:
     """Answers the exchanges of one attempt from the tape: an interceptor of tools and a tap of models."""
 
-    def __init__(
-        self, attempt: TapedAttempt, tape: Tape, fork: Fork | None, *, with_delays: bool
-    ) -> None:
+    def __init__(self, attempt: TapedAttempt, tape: Tape, fork: Fork | None, *, with_delays: bool) -> None:
         self._attempt = attempt
         self._tape = tape
         self._fork = fork
@@ -188,6 +194,7 @@ class _Player:
         for each in attempt.exchanges:
             self._by_key.setdefault(each.key, deque()).append(each)
         self._asked = 0
+        self._replayed = 0
         self._live = 0
         self._has_given_result = False
         self.departure: TapeError | None = None
@@ -207,7 +214,7 @@ class _Player:
     def note(self) -> dict[str, Any]:
         """What the attempt says of its replay."""
         told: dict[str, Any] = {
-            "replayed": self._asked - self._live,
+            "replayed": self._replayed,
             "live": self._live,
             "fingerprint": self._tape.fingerprint[:8],
         }
@@ -268,7 +275,9 @@ class _Player:
         try:
             return forked(request, fork)
         except TapeError as error:
-            raise self._leave(f"{_place(self.key)} cannot go on live at step {self._asked}: {error}", self._asked) from error
+            raise self._leave(
+                f"{_place(self.key)} cannot go on live at step {self._asked}: {error}", self._asked
+            ) from error
 
     def told(self, request: WireRequest, outcome: WireAnswer | Exception, /) -> None:
         """Nothing is kept of a live answer."""
@@ -286,6 +295,7 @@ class _Player:
             if same and self._is_taped(same[0]):
                 found = same.popleft()
                 del self._left[found.step]
+                self._replayed += 1
                 return found
             if self._fork is not None and (same or not self.left):
                 return self._live_at(self._fork, key)
@@ -296,10 +306,10 @@ class _Player:
 
     def _live_at(self, fork: Fork, key: str) -> Proceed | Return:
         """How a live exchange goes on."""
-        if fork.result is not UNSET and not self._has_given_result:
-            if any(each.step == fork.at and each.key == key for each in self._attempt.exchanges):
-                self._has_given_result = True
-                return Return(fork.result)
+        step = [each.key for each in self._attempt.exchanges if each.step == fork.at]
+        if fork.result is not UNSET and not self._has_given_result and key in step:
+            self._has_given_result = True
+            return Return(fork.result)
         self._live += 1
         return Proceed()
 
@@ -323,7 +333,9 @@ class _Player:
             shown = "; ".join(map(str, found[:_SHOWN])) or f"address: {show(asked['address'])}"
             more = f"; and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
             there = f"step {near.step} of the tape differs in {shown}{more}"
-        return self._leave(f"{_place(self.key)} left the tape at step {number}: it asked {wanted}; {there}", number, found)
+        return self._leave(
+            f"{_place(self.key)} left the tape at step {number}: it asked {wanted}; {there}", number, found
+        )
 
     def _leave(self, message: str, step: int, found: list[Difference] | None = None) -> TapeError:
         self.departure = self.departure or TapeError(message, step=step, differences=found or ())
@@ -354,7 +366,9 @@ def forked(request: WireRequest, fork: Fork) -> WireRequest:
         elif _GEMINI_MODEL.search(parts.path):
             url = urlunsplit(parts._replace(path=_GEMINI_MODEL.sub(fork.model, parts.path)))
         else:
-            raise TapeError(f"the request to {parts.path!r} does not say which model it asks, so another cannot be asked")
+            raise TapeError(
+                f"the request to {parts.path!r} does not say which model it asks, so another cannot be asked"
+            )
     if fork.prompt is not None:
         _set_prompt(data, urlsplit(url).path, fork.prompt)
     return WireRequest(request.method, url, json.dumps(data, ensure_ascii=False).encode(), request.secrets)

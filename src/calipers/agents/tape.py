@@ -2,7 +2,7 @@
 
 | line | says |
 |---|---|
-| `{"tape": 1, "calipers": …}` | the first one: the version of the format |
+| `{"tape": 1}` | the first one: the version of the format |
 | `{"attempt": 1, "case": …, "inputs": …, "repeat": 1, "try": 1}` | an attempt begins; `inputs` is a digest of what the task was given |
 | `{"attempt": 1, "step": 1, "kind": "tool", "asked": …, "answered": …, "seconds": …}` | one exchange; steps are numbered as they began |
 | `{"attempt": 1, "steps": 1}` | the attempt is over, and so many exchanges had begun |
@@ -22,7 +22,6 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from calipers import __version__
 from calipers.data.jsonable import plain
 from calipers.data.redaction import masked
 from calipers.errors import InvalidOptionError, TapeFileError
@@ -84,7 +83,6 @@ class TapedAttempt(msgspec.Struct):
 
 class _Head(msgspec.Struct, forbid_unknown_fields=True):
     tape: int
-    calipers: str
 
 
 class _Begin(msgspec.Struct, forbid_unknown_fields=True):
@@ -264,7 +262,7 @@ class TapeFile:
                 os.truncate(self.path, self.path.read_bytes().rindex(b"\n") + 1)
         else:
             self.path.write_bytes(b"")
-            self._write({"tape": VERSION, "calipers": __version__})
+            self._write({"tape": VERSION})
         return iter(range(last + 1, 2**53))
 
     def _write(self, line: dict[str, Any]) -> None:

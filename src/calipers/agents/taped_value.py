@@ -58,7 +58,9 @@ def given_back(answered: Mapping[str, Any]) -> Any:
 def kept_error(error: Exception, secrets: Sequence[str] = ()) -> dict[str, Any]:
     """An error as a tape has it, without these secrets and what looks like one."""
     kind = type(error)
-    args = list(error.__reduce__()[1] if isinstance(error, OSError) else error.args)  # an OSError hides the file's name
+    args = list(
+        error.__reduce__()[1] if isinstance(error, OSError) else error.args
+    )  # an OSError hides the file's name
     args = args if are_plain(args) else [str(error)]
     return {
         "error": {

@@ -19,7 +19,7 @@ from calipers.data.argument_checks import check_seconds
 from calipers.errors import AgentConnectionError, AgentReplyError, AgentTimeoutError, InvalidOptionError
 from calipers.models.http_sessions import load_aiohttp, session_of_loop
 from calipers.models.request_redaction import secrets_of, shown_address, shown_text
-from calipers.models.wire_tap import Passage, WireAnswer, WireRequest, is_tapped
+from calipers.models.wire_tap import Passage, WireAnswer, WireRequest, is_tapped, past_taps
 
 _LARGE = 2**20
 """aiohttp wants bodies from this size on in pieces."""
@@ -106,7 +106,8 @@ class Request:
             return Reply(answer.status, "", answer.body, headers={"content-type": answer.content_type})
         request = replace(self, url=passage.request.url, content=passage.request.body)
         try:
-            reply = await request._sent(client)  # noqa: SLF001 - of its own class
+            with past_taps():
+                reply = await request._sent(client)  # noqa: SLF001 - of its own class
         except Exception as error:
             passage.end(error)
             raise

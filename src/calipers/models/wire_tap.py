@@ -8,14 +8,15 @@ set only the transport of a client that one makes oneself. What they share is ht
 name): every client that does not bring a transport of another kind ends in `HTTPTransport.handle_request` or
 `AsyncHTTPTransport.handle_async_request`. So these two methods are replaced, once for each process and only when a first
 block begins, as OpenTelemetry's instrumentations do. Without taps in the context they only call what they replaced. The
-requests of `calipers.models` itself, which go through aiohttp, pass here as well (`models/http_request.py`).
+requests of `calipers.models` itself, which go through aiohttp, pass here as well (`models/http_request.py`). Those that others
+send through aiohttp are refused where taps are set: its answers cannot be made by hand.
 
 - Only requests to models pass: a POST to an address that ends as those of the known providers do. Other requests go on unseen.
 - Taps stand one inside the other, the first one outermost: it is asked first, and hears of the outcome last.
 - An answer that comes as a stream is handed on as it comes, and told when it has been read or is closed.
 - A `TapeError` of a tap becomes an answer with the status 400, which no SDK asks for again.
-- Models in this process (functions, test models of frameworks) and requests that go other ways (aiohttp of other libraries,
-  requests, gRPC, botocore, WebSockets) are not seen.
+- Models in this process (functions, test models of frameworks) and requests that go other ways (`requests`, gRPC, botocore,
+  WebSockets) are not seen.
 """
 
 import asyncio
@@ -34,9 +35,10 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from calipers.data.attempt import counts_here
 from calipers.errors import TapeError
 
-from .request_redaction import secrets_of
+from .request_redaction import secrets_of, shown_address
 
 _MODEL_PATH = re.compile(
     r"(?:/(?:chat/completions|completions|embeddings|responses|v1/messages(?:/count_tokens)?|v\d/chat)"
@@ -91,7 +93,7 @@ _TAPS: ContextVar[tuple[WireTap, ...]] = ContextVar("calipers_wire_taps", defaul
 @contextmanager
 def tapping(tap: WireTap) -> Iterator[None]:
     """A block in which requests to models pass a tap, inside of those that are set already."""
-    _install()
+    install()
     token = _TAPS.set((*_TAPS.get(), tap))
     try:
         yield
@@ -99,9 +101,43 @@ def tapping(tap: WireTap) -> Iterator[None]:
         _TAPS.reset(token)
 
 
+@contextmanager
+def past_taps() -> Iterator[None]:
+    """A block in which a request is sent that has passed the taps."""
+    token = _IS_PAST.set(True)
+    try:
+        yield
+    finally:
+        _IS_PAST.reset(token)
+
+
+_IS_PAST: ContextVar[bool] = ContextVar("calipers_past_wire_taps", default=False)
+
+
+@contextmanager
+def sealing() -> Iterator[None]:
+    """A block during which no code outside of all attempts may ask models, in the whole process.
+
+    That is what code of an attempt looks like in a thread that has not got the attempt's context.
+    """
+    global _seals  # noqa: PLW0603 - it is a fact about the process
+    with _COUNTING:
+        _seals += 1
+    try:
+        yield
+    finally:
+        with _COUNTING:
+            _seals -= 1
+
+
+_COUNTING = threading.Lock()
+_seals = 0
+"""How many such blocks there are now."""
+
+
 def is_tapped(method: str, url: str) -> bool:
-    """Whether a request passes taps: there are some, and it goes to a model."""
-    if not _TAPS.get() or method.upper() != "POST":
+    """Whether a request passes taps: there are some, or there should be, and it goes to a model."""
+    if not (_TAPS.get() or (_seals and not counts_here())) or method.upper() != "POST" or _IS_PAST.get():
         return False
     return _MODEL_PATH.search(urlsplit(url).path) is not None
 
@@ -116,6 +152,13 @@ class Passage:
         self.is_changed = False
         self.answer: WireAnswer | None = None
         """What was given in the model's place; `None`: the request is to be sent."""
+        if not _TAPS.get():
+            self.answer = _refusal(
+                TapeError(
+                    "a model was asked outside of any attempt while a tape is replayed, so it is not known which one asks: "
+                    "start the thread with calipers.agents.carry, or in a copy of the context"
+                )
+            )
         for tap in _TAPS.get():
             try:
                 decision = tap.ask(self.request)
@@ -140,28 +183,36 @@ class Passage:
 
 
 def _refusal(error: TapeError) -> WireAnswer:
-    body = {"type": "error", "error": {"type": "invalid_request_error", "code": "tape", "message": str(error)}}
+    body = {
+        "type": "error",
+        "error": {"type": "invalid_request_error", "code": "tape", "message": str(error)},
+    }
     return WireAnswer(400, "application/json", msgspec.json.encode(body), is_refusal=True)
 
 
 # ---------------------------------------------------------------------- httpx, under both of its names
 
-_LIBRARIES = ("httpx", "httpx2")
+_HTTPX = ("httpx", "httpx2")
+_LIBRARIES = (*_HTTPX, "aiohttp")
 _INSTALLING = threading.Lock()
 _installed: set[str] = set()
 
 
-def _install() -> None:
-    """Replace the two methods in each of the libraries that this machine has, once."""
+def install() -> None:
+    """Replace these methods in each of the libraries that this machine has, once. Loading them takes a moment."""
     if len(_installed) == len(_LIBRARIES):
         return
     with _INSTALLING:
         for name in _LIBRARIES:
             if name not in _installed and importlib.util.find_spec(name) is not None:
                 module: Any = importlib.import_module(name)
-                sync, later = module.HTTPTransport, module.AsyncHTTPTransport
-                sync.handle_request = _sync_hook(module, sync.handle_request)
-                later.handle_async_request = _async_hook(module, later.handle_async_request)
+                if name in _HTTPX:
+                    sync, later = module.HTTPTransport, module.AsyncHTTPTransport
+                    sync.handle_request = _sync_hook(module, sync.handle_request)
+                    later.handle_async_request = _async_hook(module, later.handle_async_request)
+                else:
+                    session = module.ClientSession
+                    session._request = _refusing_hook(session._request)  # noqa: SLF001 - all requests go through it
             _installed.add(name)
 
 
@@ -209,6 +260,19 @@ def _async_hook(module: Any, send: Callable[[Any, Any], Any]) -> Callable[[Any, 
     return handle_async_request
 
 
+def _refusing_hook(send: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(send)
+    async def request(self: Any, method: str, url: Any, **options: Any) -> Any:
+        if is_tapped(method, str(url)):
+            raise TapeError(
+                f"a model at {shown_address(str(url))} was asked through aiohttp, which a tape cannot record or replay: give the "
+                "client httpx, such as HttpOptions(httpx_async_client=httpx2.AsyncClient()) for Google's SDK"
+            )
+        return await send(self, method, url, **options)
+
+    return request
+
+
 def _asked(request: Any, body: bytes) -> WireRequest:
     url = str(request.url)
     return WireRequest(request.method, url, body, tuple(secrets_of(url, request.headers)))
@@ -232,7 +296,9 @@ def _request(module: Any, request: Any, passage: Passage) -> Any:
 def _response(module: Any, answer: WireAnswer) -> Any:
     headers = {"content-type": answer.content_type} if answer.content_type else {}
     if answer.is_refusal:
-        headers["x-should-retry"] = "false"  # the SDKs of OpenAI and Anthropic ask again after some others of 400 to 499, too
+        headers["x-should-retry"] = (
+            "false"  # the SDKs of OpenAI and Anthropic ask again after some others of 400 to 499, too
+        )
     return module.Response(answer.status, headers=headers, content=answer.body)
 
 
