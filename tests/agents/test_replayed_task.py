@@ -484,6 +484,59 @@ def test_there_must_be_a_tape_and_a_place_for_one(tmp_path):
         ReplayedTask(str, tmp_path / "none.tape")
     with pytest.raises(InvalidOptionError, match="is a folder"):
         RecordedTask(str, tmp_path)
+    (tmp_path / "cases.yaml").write_text("cases: []")
+    with pytest.raises(InvalidOptionError, match="is there already, and is no tape"):
+        RecordedTask(str, tmp_path / "cases.yaml")
+
+
+def test_two_recordings_that_write_to_one_file_are_told_apart(tape):
+    first, second = RecordedTask(str, tape), RecordedTask(str, tape)
+    first("x")
+    second("x")
+    with pytest.raises(TapeFileError, match="something else writes to the tape"):
+        first("y")
+
+
+def test_inputs_and_arguments_that_only_have_a_place_in_memory_are_the_same_in_each_process(tape):
+    @tool
+    def look(at) -> str:
+        return "seen"
+
+    RecordedTask(look, tape)(Opaque())
+    assert ReplayedTask(look, tape)(Opaque()) == "seen"
+
+
+def test_an_exchange_that_the_agent_gave_up_has_no_outcome_on_the_tape(tape):
+    @tool
+    async def work(seconds: float) -> str:
+        await asyncio.sleep(seconds)
+        return "done"
+
+    def agent(wait):
+        async def ask(_):
+            with suppress(TimeoutError):
+                async with asyncio.timeout(wait):
+                    await work(30)
+            return await work(0)
+
+        return ask
+
+    assert asyncio.run(RecordedTask(agent(0.01), tape)("x")) == "done"
+    (attempt,) = Tape.read(tape).attempts
+    assert (attempt.steps, [each.step for each in attempt.exchanges]) == (2, [2])
+    with pytest.raises(TapeError, match="at step 1: it asked the tool 'work'; step 2 of the tape differs in"):
+        asyncio.run(ReplayedTask(agent(30), tape)("x"))
+
+
+def test_an_attempt_that_leaves_the_tape_is_not_tried_again(tape):
+    @tool
+    def look(where: str) -> str:
+        return where
+
+    run(one_case(), RecordedTask(lambda _: look("a"), tape))
+    failed = only(run(one_case(), ReplayedTask(lambda _: look("b"), tape), retry=Retry(attempts=3)))
+    assert failed.tries == 1
+    assert "left the tape at step 1" in failed.error_message
 
 
 def test_a_process_that_is_killed_leaves_all_whole_lines(tape):
@@ -587,5 +640,9 @@ def test_a_replayed_attempt_is_not_taken_for_a_live_one(tape, tmp_path):
     replayed = run(dataset, ReplayedTask(agent, tape), store=store, reuse=True)
     again = run(dataset, ReplayedTask(agent, tape), store=store, reuse=True)
     live = run(dataset, agent, store=store, reuse=True)
-    made = [each.reuse.attempts_made for each in (recorded_run, replayed, again, live)]
-    assert made == [1, 1, 0, 1]
+    forks = [
+        run(dataset, ReplayedTask(agent, tape, fork=Fork(at=1, result=result)), store=store, reuse=True)
+        for result in ("a", "a", "b", None)
+    ]
+    made = [each.reuse.attempts_made for each in (recorded_run, replayed, again, live, *forks)]
+    assert made == [1, 1, 0, 1, 1, 0, 1, 1]

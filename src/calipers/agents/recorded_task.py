@@ -23,7 +23,6 @@ from typing import Any, NamedTuple
 
 from calipers.data.argument_checks import check_flag
 from calipers.data.attempt import running_attempt
-from calipers.data.jsonable import plain
 from calipers.data.redaction import masked, masked_text, secrets_in, without
 from calipers.errors import InvalidOptionError, TaskContractError
 from calipers.models.request_redaction import known_address
@@ -31,7 +30,7 @@ from calipers.models.wire_tap import WireAnswer, WireRequest, install, tapping
 from calipers.run.task import Task, as_task
 
 from .tape import AttemptKey, Exchange, Kind, TapeFile, inputs_digest
-from .taped_value import kept, kept_error
+from .taped_value import kept, kept_error, steady
 from .tool_interception import Outcome, Proceed, Raise, intercepting_tools
 
 
@@ -137,8 +136,13 @@ class RecordedTask(TaskOnTape):
         with intercepting_tools(recorder), tapping(recorder):
             try:
                 yield
-            finally:
+            except Exception:
                 recorder.end()
+                raise
+            except BaseException:  # given up in the middle
+                recorder.stop()
+                raise
+            recorder.end()
 
 
 class _Begun(NamedTuple):
@@ -189,21 +193,24 @@ class _Recorder:
             self._write("model", request, kept_answer(outcome, request))
 
     def end(self) -> None:
-        """Write that the attempt is over. What ends later belongs to no attempt, and is not written."""
+        """Write that the attempt is over."""
+        self.stop()
+        self._file.end(self._number, self._steps)
+
+    def stop(self) -> None:
+        """Write nothing more: what ends later belongs to no attempt."""
         with self._lock:
             self._is_over = True
-            steps = self._steps
-        self._file.end(self._number, steps)
 
     def _begin(self, thing: Any, asked: dict[str, Any]) -> None:
         with self._lock:
-            self._steps += 1
+            self._steps += not self._is_over
             self._begun[id(thing)] = _Begun(thing, self._steps, asked, perf_counter())
 
     def _write(self, kind: Kind, thing: Any, answered: dict[str, Any]) -> None:
         with self._lock:
-            begun = self._begun.pop(id(thing))
-            if self._is_over:
+            begun = self._begun.pop(id(thing), None)
+            if begun is None or self._is_over:
                 return
         self._file.add(
             Exchange(
@@ -222,7 +229,7 @@ class _Recorder:
 
 def asked_of_tool(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """A call as a tape has it."""
-    return {"name": name, "arguments": plain(masked(dict(arguments)))}
+    return {"name": name, "arguments": steady(dict(arguments))}
 
 
 def asked_of_model(request: WireRequest) -> dict[str, Any]:

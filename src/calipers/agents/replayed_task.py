@@ -25,6 +25,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
+import msgspec
+
 from calipers.data.argument_checks import check_flag, check_text, check_whole_number
 from calipers.data.attempt import set_eval_attribute
 from calipers.data.value_text import show
@@ -38,8 +40,6 @@ from .tape import AttemptKey, Exchange, Kind, Tape, TapedAttempt, key_of, what_i
 from .taped_value import given_back, raised_again
 from .tool_interception import Outcome, Proceed, Raise, Return, intercepting_tools
 
-UNSET: Any = type("Unset", (), {"__repr__": lambda _: "UNSET"})()
-"""Stands for a result that is not given, where `None` may be one."""
 _SHOWN = 5
 """Differences that an error lists."""
 
@@ -54,7 +54,7 @@ class Fork:
     """The name of the model that is asked from there on, at the same provider."""
     prompt: str | None = None
     """The system prompt of all requests from there on."""
-    result: Any = UNSET
+    result: Any = msgspec.UNSET
     """What the tool returns that exchange `at` calls; the exchanges after it are live."""
 
     def __post_init__(self) -> None:
@@ -140,12 +140,12 @@ class ReplayedTask(TaskOnTape):
     def _check_fork(self, fork: Fork, found: TapedAttempt) -> None:
         """Refuse a fork at a step that the attempt does not have, or that is not what the fork changes."""
         step = next((each for each in found.exchanges if each.step == fork.at), None)
-        if step is None and fork.at != len(found.exchanges) + 1:
+        if fork.at > (found.exchanges[-1].step if found.exchanges else 0) + 1:
             raise TapeError(
                 f"{_place(found.key)} cannot fork at step {fork.at}: the tape {self._read.path!r} has "
                 f"{_exchanges(len(found.exchanges))} of it"
             )
-        if fork.result is not UNSET and (step is None or step.kind != "tool"):
+        if fork.result is not msgspec.UNSET and (step is None or step.kind != "tool"):
             what = "nothing" if step is None else step.what
             raise TapeError(
                 f"{_place(found.key)} cannot fork at step {fork.at} with another result: the tape has {what} there, and a "
@@ -174,6 +174,17 @@ def _place(key: AttemptKey) -> str:
     more = f", repeat {key.repeat}" if key.repeat > 1 else ""
     more += f", try {key.tried}" if key.tried > 1 else ""
     return f"case {key.case!r}{more}" if key.case else f"this call{more}"
+
+
+def _end(attempt: TapedAttempt) -> str:
+    """Why the tape has nothing more of an attempt, in words."""
+    if attempt.steps is None:
+        return "the tape was cut off before it"
+    if attempt.steps > len(attempt.exchanges):
+        return (
+            "the tape ends before it, or it is one that the agent gave up then, so that there is no outcome"
+        )
+    return "the tape ends before it"
 
 
 def _exchanges(count: int) -> str:
@@ -232,7 +243,7 @@ class _Player:
         """
         if self.departure is not None:
             raise self.departure
-        if self._fork is not None and self._fork.result is not UNSET and not self._has_given_result:
+        if self._fork is not None and self._fork.result is not msgspec.UNSET and not self._has_given_result:
             raise TapeError(
                 f"{_place(self.key)} never made the call of step {self._fork.at}, so the fork could not give it another result",
                 step=self._fork.at,
@@ -307,7 +318,7 @@ class _Player:
     def _live_at(self, fork: Fork, key: str) -> Proceed | Return:
         """How a live exchange goes on."""
         step = [each.key for each in self._attempt.exchanges if each.step == fork.at]
-        if fork.result is not UNSET and not self._has_given_result and key in step:
+        if fork.result is not msgspec.UNSET and not self._has_given_result and key in step:
             self._has_given_result = True
             return Return(fork.result)
         self._live += 1
@@ -323,8 +334,7 @@ class _Player:
         wanted = what_is_asked(kind, asked)
         found: list[Difference] = []
         if near is None:
-            is_whole = self._attempt.steps == len(self._attempt.exchanges)
-            there = "the tape ends before it" if is_whole else "the tape was cut off before it"
+            there = _end(self._attempt)
         elif near.kind != kind or (kind == "tool" and near.asked["name"] != asked["name"]):
             there = f"step {near.step} of the tape asks {near.what}"
         else:

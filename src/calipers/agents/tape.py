@@ -2,7 +2,7 @@
 
 | line | says |
 |---|---|
-| `{"tape": 1}` | the first one: the version of the format |
+| `{"tape": 1, "id": …}` | the first one: the version of the format, and what tells this recording from others |
 | `{"attempt": 1, "case": …, "inputs": …, "repeat": 1, "try": 1}` | an attempt begins; `inputs` is a digest of what the task was given |
 | `{"attempt": 1, "step": 1, "kind": "tool", "asked": …, "answered": …, "seconds": …}` | one exchange; steps are numbered as they began |
 | `{"attempt": 1, "steps": 1}` | the attempt is over, and so many exchanges had begun |
@@ -15,6 +15,7 @@ A further attempt at the same inputs under the same name takes the place of an e
 import functools
 import json
 import os
+import secrets
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,10 +23,10 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from calipers.data.jsonable import plain
-from calipers.data.redaction import masked
 from calipers.errors import InvalidOptionError, TapeFileError
 from calipers.identity.fingerprint import digest
+
+from .taped_value import steady
 
 VERSION = 1
 Kind: TypeAlias = Literal["model", "tool"]
@@ -83,6 +84,7 @@ class TapedAttempt(msgspec.Struct):
 
 class _Head(msgspec.Struct, forbid_unknown_fields=True):
     tape: int
+    id: str = ""
 
 
 class _Begin(msgspec.Struct, forbid_unknown_fields=True):
@@ -100,7 +102,7 @@ class _End(msgspec.Struct, forbid_unknown_fields=True):
 
 def inputs_digest(inputs: Any) -> str:
     """What stands for the inputs of a case. What they hold of secrets does not count."""
-    return digest(_text(masked(plain(inputs))).encode("utf-8", "surrogatepass"))
+    return digest(_text(steady(inputs)).encode("utf-8", "surrogatepass"))
 
 
 def key_of(kind: Kind, asked: dict[str, Any]) -> str:
@@ -213,14 +215,29 @@ def _attempt(attempts: dict[int, TapedAttempt], number: int) -> TapedAttempt:
     return found
 
 
+def _may_be_replaced(path: Path) -> bool:
+    """Whether there is no file yet, or an empty one, or a tape."""
+    if not path.exists():
+        return True
+    with path.open("rb") as file:
+        first = file.readline(1000)
+    return not first or first.startswith(b'{"tape":')
+
+
 class TapeFile:
     """A tape that is being recorded. Safe in several threads."""
 
     def __init__(self, path: "str | os.PathLike[str]", *, append: bool = False) -> None:
-        self.path = Path(path)
+        self.path = Path(os.path.realpath(path))
         if self.path.is_dir():
             raise InvalidOptionError(f"{os.fspath(path)!r} is a folder: name a file in it")
+        if not _may_be_replaced(self.path):
+            raise InvalidOptionError(
+                f"{os.fspath(path)!r} is there already, and is no tape: name another file"
+            )
         self._append = append
+        self._head = b""
+        """The first line, by which it is told from a tape that something else has begun in its place."""
         self._lock = threading.Lock()
         self._attempts: Iterator[int] | None = None
 
@@ -229,6 +246,11 @@ class TapeFile:
         with self._lock:
             if self._attempts is None:
                 self._attempts = self._begun()
+                self._head = self._first_line()
+            elif self._first_line() != self._head:
+                raise TapeFileError(
+                    f"something else writes to the tape {str(self.path)!r} as well: record each run in a file of its own"
+                )
             number = next(self._attempts)
             self._write(
                 {
@@ -251,6 +273,10 @@ class TapeFile:
         with self._lock:
             self._write({"attempt": number, "steps": steps})
 
+    def _first_line(self) -> bytes:
+        with self.path.open("rb") as file:
+            return file.readline(1000)
+
     def _begun(self) -> Iterator[int]:
         """Begin the file, or go on with the one that is there; the numbers of further attempts."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -262,7 +288,7 @@ class TapeFile:
                 os.truncate(self.path, self.path.read_bytes().rindex(b"\n") + 1)
         else:
             self.path.write_bytes(b"")
-            self._write({"tape": VERSION})
+            self._write({"tape": VERSION, "id": secrets.token_hex(4)})
         return iter(range(last + 1, 2**53))
 
     def _write(self, line: dict[str, Any]) -> None:

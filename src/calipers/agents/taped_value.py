@@ -9,6 +9,7 @@ An error is made again by its class and its arguments. Where the class is not lo
 """
 
 import functools
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -20,6 +21,23 @@ from calipers.data.redaction import masked
 from calipers.errors import TapeError
 
 from .event_log import error_text
+
+_PLACE = re.compile(r" at 0x[0-9a-fA-F]+")
+"""Where an object is in memory, in its repr."""
+
+
+def steady(value: Any) -> Any:
+    """A value as plain data that are the same in each process, without what looks like a secret."""
+    told = plain(masked(value))
+    return told if are_plain(value) else _without_places(told)
+
+
+def _without_places(told: Any) -> Any:
+    if isinstance(told, str):
+        return _PLACE.sub("", told)
+    if isinstance(told, dict):
+        return {name: _without_places(item) for name, item in told.items()}
+    return [_without_places(item) for item in told] if isinstance(told, list) else told
 
 
 def kept(value: Any, secrets: Sequence[str] = ()) -> dict[str, Any]:

@@ -6,8 +6,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from calipers.agents.recorded_task import RecordedTask
-from calipers.agents.replayed_task import UNSET, Fork, ReplayedTask
+from calipers.agents.replayed_task import Fork, ReplayedTask
 from calipers.agents.tape import TapeFile
 from calipers.cli.output import PLACEHOLDER
 from calipers.errors import InvalidOptionError
@@ -45,7 +47,7 @@ def make_tapes(
         return Tapes(record, replay, None, append=resumes)
     if replay is None:
         raise InvalidOptionError("--fork-at needs a tape to fork from: add --replay-tape FILE")
-    result = UNSET
+    result: Any = msgspec.UNSET
     if fork_result is not None:
         try:
             result = json.loads(fork_result)
@@ -116,7 +118,7 @@ class Tapes:
                 "at": self.fork.at,
                 **{key: value for key, value in changed.items() if value is not None},
             }
-            if self.fork.result is not UNSET:
+            if self.fork.result is not msgspec.UNSET:
                 told["fork"]["result"] = self.fork.result
         return {"tape": {key: value for key, value in told.items() if value is not None}}
 
