@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+import warnings
 
 import aiohttp
 import httpx
@@ -11,8 +12,15 @@ import pytest
 from calipers.agents import Fork
 from calipers.agents.replayed_task import forked
 from calipers.errors import TapeError
+from calipers.models.wire_hooks import install
 from calipers.models.wire_tap import WireAnswer, WireRequest, is_tapped, sealing, tapping
-from calipers.testing import OpenAIServer, Reply
+from calipers.testing import GeminiServer, OpenAIServer, Reply
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # of the library itself, while it is compiled and loaded
+    from google import genai
+
+install()
 
 
 class Tap:
@@ -92,16 +100,55 @@ def test_an_outer_tap_hears_what_an_inner_one_answers():
     assert outcome is inner.answer
 
 
-def test_a_model_that_is_asked_through_the_aiohttp_of_others_is_refused():
-    async def ask():
-        async with aiohttp.ClientSession() as session:
-            await session.post("http://x/v1/chat/completions", json=CHAT)
+def test_a_client_of_aiohttp_passes_taps_and_gets_a_response_of_its_own_kind():
+    async def ask(url, **options):
+        async with (
+            aiohttp.ClientSession() as session,
+            session.post(f"{url}/chat/completions", **options) as response,
+        ):
+            return response.status, await response.read()
 
-    with (
-        tapping(Tap()),
-        pytest.raises(TapeError, match="through aiohttp, which a tape cannot record or replay"),
-    ):
-        asyncio.run(ask())
+    tap = Tap()
+    with OpenAIServer(Reply(text="Hello")) as server, tapping(tap):
+        status, body = asyncio.run(ask(server.url, json=CHAT))
+    ((_, outcome),) = tap.heard
+    assert (status, outcome.body) == (200, body)
+    assert b"Hello" in body
+    with tapping(Tap(WireAnswer(200, "text/event-stream", b"data: 1\n\n"))):
+        assert asyncio.run(ask("http://x/v1", data=b"{}")) == (200, b"data: 1\n\n")
+    with tapping(Tap()), pytest.raises(TapeError, match="sends FormData, which a tape cannot record"):
+        asyncio.run(ask("http://x/v1", data=aiohttp.FormData({"a": "b"})))
+
+
+@pytest.mark.filterwarnings("ignore:Inheritance class:DeprecationWarning")  # that is how the SDK uses aiohttp
+@pytest.mark.parametrize("streams", [False, True])
+def test_the_sdk_of_google_passes_taps_sync_and_async(streams):
+    def client():
+        options = {"base_url": server.url.removesuffix("/v1beta")}
+        return genai.Client(api_key="k", http_options=options)
+
+    def now():
+        with client() as made:
+            if streams:
+                return "".join(
+                    each.text or "" for each in made.models.generate_content_stream(model="m", contents="Hi")
+                )
+            return made.models.generate_content(model="m", contents="Hi").text
+
+    async def later():
+        async with client().aio as made:
+            if streams:
+                stream = await made.models.generate_content_stream(model="m", contents="Hi")
+                return "".join([each.text or "" async for each in stream])
+            return (await made.models.generate_content(model="m", contents="Hi")).text
+
+    tap = Tap()
+    with GeminiServer(Reply(text="one two")) as server, tapping(tap):
+        assert (now(), asyncio.run(later())) == ("one two", "one two")
+    assert len(tap.heard) == 2
+    for _, answer in tap.heard:
+        with tapping(Tap(answer)):
+            assert (now(), asyncio.run(later())) == ("one two", "one two")
 
 
 def test_a_thread_without_the_context_of_its_attempt_asks_no_model_while_a_tape_is_replayed():

@@ -26,7 +26,8 @@ from calipers.data.attempt import running_attempt
 from calipers.data.redaction import masked, masked_text, secrets_in, without
 from calipers.errors import InvalidOptionError, TaskContractError
 from calipers.models.request_redaction import known_address
-from calipers.models.wire_tap import WireAnswer, WireRequest, install, tapping
+from calipers.models.wire_hooks import install
+from calipers.models.wire_tap import WireAnswer, WireRequest, tapping
 from calipers.run.task import Task, as_task
 
 from .tape import AttemptKey, Exchange, Kind, TapeFile, inputs_digest

@@ -32,7 +32,8 @@ from calipers.data.attempt import set_eval_attribute
 from calipers.data.value_text import show
 from calipers.errors import InvalidOptionError, TapeError
 from calipers.matching.value_comparison import Difference, differences
-from calipers.models.wire_tap import WireAnswer, WireRequest, install, sealing, tapping
+from calipers.models.wire_hooks import install
+from calipers.models.wire_tap import WireAnswer, WireRequest, sealing, tapping
 from calipers.run.task import as_task
 
 from .recorded_task import Calls, TaskOnTape, answer_of, asked_of_model, asked_of_tool, data_of
