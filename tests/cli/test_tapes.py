@@ -94,3 +94,28 @@ def test_recording_does_not_go_with_reuse(write, calipers):
     write("eval_shop.py", APP)
     result = calipers("run", "eval_shop.py", "--record-tape", "a", "--reuse")
     assert "--reuse leaves some out: remove one of them" in result.stderr
+
+
+def test_a_run_that_is_resumed_adds_to_its_tape(write, calipers, monkeypatch, folder):
+    closed = "if (Path.cwd() / 'closed').exists(): raise OSError('closed')"
+    write(
+        "eval_shop.py",
+        APP.replace("return int", f"{closed}\n        return int").replace(
+            "import os", "import os\n    from pathlib import Path"
+        ),
+    )
+    monkeypatch.setenv("PRICE", "7")
+    options = ("run", "eval_shop.py", "--record-tape", "shop.tape")
+    write("closed", "")
+    assert calipers(*options).exit_code == 3
+    (folder / "closed").unlink()
+    result = calipers(*options, "--resume", "latest", "--rerun-failed")
+    assert result.exit_code == 0, result.stderr
+    assert [each.key.case for each in Tape.read(folder / "shop.tape").attempts] == [
+        "desk",
+        "lamp",
+        "desk",
+        "lamp",
+    ]
+    write("closed", "")
+    assert calipers("run", "eval_shop.py", "--no-store", "--replay-tape", "shop.tape").exit_code == 0

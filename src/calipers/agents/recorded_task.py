@@ -116,9 +116,9 @@ class RecordedTask(TaskOnTape):
     The file is begun anew with the first attempt; with `append=True` further attempts are added to those it has.
     """
 
-    path: Any
+    path: Any = field(compare=False)
     """The file."""
-    append: bool = False
+    append: bool = field(default=False, compare=False)
     """Whether to add to what the file has."""
     _file: TapeFile = field(init=False, repr=False, compare=False)
     _calls: Calls = field(init=False, repr=False, compare=False, default_factory=Calls)

@@ -75,7 +75,7 @@ class ReplayedTask(TaskOnTape):
     Each attempt notes in its attribute `tape` how many exchanges came from the tape and how many were live.
     """
 
-    tape: Any
+    tape: Any = field(compare=False)
     """A `Tape`, or the path of its file."""
     fork: Fork | None = None
     """Where to go on live; `None`: nowhere."""
