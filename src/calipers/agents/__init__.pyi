@@ -1,5 +1,6 @@
 from calipers.agents.adapters.agno import AgnoAdapter as AgnoAdapter
 from calipers.agents.adapters.autogen import AutoGenAdapter as AutoGenAdapter
+from calipers.agents.adapters.crewai import CrewAIAdapter as CrewAIAdapter
 from calipers.agents.adapters.function import Adapter as Adapter
 from calipers.agents.adapters.function import FunctionAdapter as FunctionAdapter
 from calipers.agents.adapters.google_adk import GoogleADKAdapter as GoogleADKAdapter

@@ -24,7 +24,8 @@ import msgspec
 
 from calipers.data.human_label import HumanLabel
 from calipers.errors import CalipersError, ReportFormatError, StoreError
-from calipers.report.report import Incomplete, Report
+from calipers.report.incomplete import Incomplete
+from calipers.report.report import Report
 from calipers.spans.recordings import read_files
 from calipers.stores.evaluator_slots import EvaluatorSlots, scored_places
 from calipers.stores.packing import Record, pack, unpack

@@ -21,7 +21,8 @@ from calipers.data.spending import PricesInUse
 from calipers.errors import CalipersError, InvalidOptionError, StoreError
 from calipers.process.interrupt import Signal, held_back, listening, on_interrupt, was_signalled
 from calipers.process.loop import check_asyncio
-from calipers.report.report import Incomplete, Report, Stopping, after_attempts
+from calipers.report.incomplete import Incomplete, Stopping, after_attempts
+from calipers.report.report import Report
 from calipers.report.report_evaluator import analyses_reports, run_report_evaluators
 from calipers.run.runner import ForeseeingRule, Options, Run, in_random_order
 from calipers.run.task import Invokable, Task, TaskAround, as_task

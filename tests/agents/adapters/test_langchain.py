@@ -11,6 +11,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.runnables import RunnableLambda
+from langchain_core.tools import ToolException
 from langchain_core.tools import tool as langchain_tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
@@ -18,12 +19,11 @@ from langgraph.types import Command
 from pydantic import BaseModel
 
 from calipers import Case, Dataset
-from calipers.agents import Adapter, LangChainAdapter, tool
+from calipers.agents import Adapter, LangChainAdapter, ToolCall, tool
 from calipers.errors import TaskContractError
-from calipers.evaluators import FollowsTrajectory
 from calipers.models import Price as ModelPrice
 from calipers.models import set_prices
-from calipers.testing import check_adapter
+from calipers.testing import check_agent_adapter
 
 
 class Price(BaseModel):
@@ -94,31 +94,22 @@ def evaluate(agent, *cases, **options):
     return Dataset(cases=list(cases)).evaluate_sync(LangChainAdapter(agent, **options), progress=False)
 
 
-def test_calls_results_times_and_tokens_come_from_the_callbacks():
-    case = evaluate(AGENT, Case(inputs="find gold")).cases[0]
-    trace = case.trace
-    assert case.output == trace.output_text == '{"found": "gold"} (1)'
-    assert trace.agent_name == "clerk"
-    assert [turn.turn_type.value for turn in trace.turns] == [
-        "user_message",
-        "llm_call",
-        "tool_call",
-        "llm_call",
-        "agent_message",
-    ]
-    call = trace.tool_calls[0]
-    assert (call.name, call.arguments, call.output, call.success, call.call_id) == (
-        "find",
-        {"word": "gold"},
-        {"found": "gold"},
-        True,
-        "call 1",
+@pytest.mark.parametrize("checkpointer", [None, InMemorySaver()])
+def test_the_callbacks_tell_what_the_agent_did(checkpointer):
+    agent = create_agent(Model(), [find, note, shout], name="clerk", checkpointer=checkpointer)
+    trace = check_agent_adapter(
+        LangChainAdapter(agent),
+        request="find gold",
+        call=ToolCall("find", {"word": "gold"}, output={"found": "gold"}),
+        output='{"found": "gold"} (1)',
+        tokens=(2_000_000, 10),
+        failing="find fire",
+        raising="broken",
+        turns={"find a": '{"found": "a"} (1)', "find more": '{"found": "more"} (2)'},
     )
-    assert call.latency_ms is not None
-    assert trace.records_calls
-    assert trace.model == "clerk-model"
-    assert (trace.total_input_tokens, trace.total_output_tokens) == (2_000_000, 10)
-    assert case.metrics["cost"] == trace.total_cost == 4
+    assert (trace.agent_name, trace.model, trace.total_cost) == ("clerk", "clerk-model", 4)
+    assert trace.tool_calls[0].call_id == "call 1"
+    assert trace.tool_calls[0].latency_ms is not None
 
 
 def test_a_tool_may_answer_by_a_command_and_a_marked_one_is_one_call():
@@ -153,22 +144,6 @@ def test_a_structured_response_is_the_output_and_no_call():
     assert case.trace.output_text == '{"amount":3}'
 
 
-@pytest.mark.parametrize("checkpointer", [None, InMemorySaver()])
-def test_a_conversation_keeps_its_history_and_others_are_not_mixed_in(checkpointer):
-    agent = create_agent(Model(), [find], checkpointer=checkpointer)
-    talks = [
-        Case(turns=[f"find {number}", "find more"], evaluators=[FollowsTrajectory(["find", "find"])])
-        for number in range(3)
-    ]
-    report = evaluate(agent, *talks)
-    assert not report.failures
-    for number, case in enumerate(report.cases):
-        first, second = case.output.walk()
-        assert first.response == f'{{"found": "{number}"}} (1)'
-        assert second.response == '{"found": "more"} (2)'
-        assert case.passed
-
-
 def test_any_graph_and_any_runnable_is_an_agent():
     class State(TypedDict):
         word: str
@@ -190,9 +165,36 @@ def test_any_graph_and_any_runnable_is_an_agent():
     assert asked.trace.tool_calls[0].unknown == ("output", "success")  # no one ran it
 
 
+def test_calls_go_through_interceptors_and_what_the_agent_saw_is_recorded(intercepted):
+    asked = [Case(inputs="find gold"), Case(inputs="shout gold"), Case(inputs="note gold")]
+    report, one = intercepted(lambda: evaluate(AGENT, *asked), value="lead")
+    assert [case.output for case in report.cases] == ["lead (1)"] * 3
+    assert [case.trace.tool_calls[0].output for case in report.cases] == ["lead"] * 3
+    assert sorted(one.asked) == [(name, {"word": "gold"}) for name in ("find", "note", "shout")]
+    assert {"found": "gold"} in one.seen
+    broken, _ = intercepted(lambda: evaluate(AGENT, asked[0]), error=TimeoutError("too slow"))
+    assert broken.failures[0].trace.tool_calls[0].error == "TimeoutError: too slow"
+    assert evaluate(AGENT, asked[1]).cases[0].output == "GOLD (1)"
+
+
+def test_an_artifact_beside_the_content_stays_and_handled_errors_are_told(intercepted):
+    @langchain_tool(response_format="content_and_artifact")
+    def find(word: str) -> Any:
+        """Find a word."""
+        return f"{word} found", [word]
+
+    find.handle_tool_error = True
+    agent = create_agent(Model(), [find])
+    case, options = Case(inputs="find gold"), {"output": lambda state: state["messages"][-2]}
+    report, one = intercepted(lambda: evaluate(agent, case, **options), value="lead")
+    assert one.seen == ["gold found"]
+    assert (report.cases[0].output.content, report.cases[0].output.artifact) == ("lead", ["gold"])
+    told, _ = intercepted(lambda: evaluate(agent, case), error=ToolException("not now"))
+    assert told.cases[0].output == "not now (1)"
+
+
 def test_it_is_an_adapter_and_other_objects_are_refused():
     adapter = LangChainAdapter(AGENT)
     assert isinstance(adapter, Adapter)
-    check_adapter(adapter, requests=["find a", "shout b"])
     with pytest.raises(TaskContractError, match="expected a Runnable of LangChain"):
         LangChainAdapter(len)
