@@ -114,7 +114,8 @@ def _cases(request: Any, failing: Any, raising: Any, turns: Mapping[str, str] | 
 
 def _by_name(report: Report) -> dict[str, list[ReportCase | ReportCaseFailure]]:
     found: dict[str, list[ReportCase | ReportCaseFailure]] = {}
-    for record in (*report.cases, *report.failures):
+    records: list[ReportCase | ReportCaseFailure] = [*report.cases, *report.failures]
+    for record in records:
         found.setdefault(record.name.partition(" ")[0], []).append(record)
     return found
 
