@@ -26,10 +26,14 @@ from calipers.agents.evaluators.statistical import StatisticalEvaluator as Stati
 from calipers.agents.evaluators.statistical import StatisticalSummary as StatisticalSummary
 from calipers.agents.evaluators.tool_usage import ToolUsageAuditor as ToolUsageAuditor
 from calipers.agents.evaluators.trace_comparison import TraceComparisonEvaluator as TraceComparisonEvaluator
+from calipers.agents.recorded_task import RecordedTask as RecordedTask
 from calipers.agents.recording import Recording as Recording
 from calipers.agents.recording import TraceRecorder as TraceRecorder
 from calipers.agents.recording import carry as carry
 from calipers.agents.recording import current_recording as current_recording
+from calipers.agents.replayed_task import Fork as Fork
+from calipers.agents.replayed_task import ReplayedTask as ReplayedTask
+from calipers.agents.tape import Tape as Tape
 from calipers.agents.test_case import TestCase as TestCase
 from calipers.agents.tool_interception import Proceed as Proceed
 from calipers.agents.tool_interception import Raise as Raise
