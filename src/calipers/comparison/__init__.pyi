@@ -12,6 +12,7 @@ from calipers.comparison.comparison import ranks as ranks
 from calipers.comparison.conclusion import Conclusion as Conclusion
 from calipers.comparison.evaluator_changes import ChangedEvaluator as ChangedEvaluator
 from calipers.comparison.flips import Flip as Flip
+from calipers.comparison.flips import FlippedAssertion as FlippedAssertion
 from calipers.comparison.trace_difference import ChangedValue as ChangedValue
 from calipers.comparison.trace_difference import StepPair as StepPair
 from calipers.comparison.trace_difference import TraceDifference as TraceDifference
