@@ -22,12 +22,21 @@ class FollowsBaseline(Evaluator):
     """
 
     path: str
-    """The file that `calipers baseline accept` wrote, relative to the current folder. It is read once, when the evaluator is made."""
+    """The file that `calipers baseline accept` wrote, relative to the current folder. It is read once, before a run."""
     evaluation_name: str | None = field(default=None, kw_only=True)
     """What the result is called; `None` for the class's name."""
 
     def __post_init__(self) -> None:
         check_text("path of FollowsBaseline", self.path)
+        self._accepted: AcceptedTraces | None = None
+
+    def before_run(self) -> None:
+        """Read the file, before anything is paid for.
+
+        Raises:
+            InvalidOptionError: it is not there.
+            DatasetFileError: something is wrong with it.
+        """
         if not Path(self.path).is_file():
             raise InvalidOptionError(
                 f"there is no baseline file {self.path!r}: `calipers baseline accept RUN --out {self.path}` writes it"
@@ -36,17 +45,24 @@ class FollowsBaseline(Evaluator):
 
     def get_evaluator_version(self) -> str | None:
         """What stands for the accepted traces in the file."""
+        self.before_run()
         traces = [
-            (case.name, case.inputs, [trace.key for trace in case.traces]) for case in self._accepted.cases
+            (case.name, case.inputs, [trace.key for trace in case.traces]) for case in self._traces().cases
         ]
         return digest(repr(traces).encode("utf-8", "backslashreplace"))
 
+    def _traces(self) -> AcceptedTraces:
+        if self._accepted is None:
+            self.before_run()
+        assert self._accepted is not None
+        return self._accepted
+
     def evaluate(self, ctx: EvaluatorContext) -> EvaluationReason | Skipped:
         """True if it follows; otherwise the reason is the change from the nearest accepted trace."""
-        inputs = inputs_of(ctx)
-        accepted = self._accepted.find(ctx.name, inputs)
+        known = self._traces()
+        accepted = known.find(ctx.name, inputs_of(ctx))
         if accepted is None:
-            other = ctx.name is not None and self._accepted.has_name(ctx.name)
+            other = ctx.name is not None and known.has_name(ctx.name)
             what = "the case was accepted with other inputs" if other else "nothing is accepted of this case"
             return Skipped(f"{what}: `calipers baseline accept` accepts what a run did")
         found = drift_of(ctx.trace, ctx.output, accepted)
