@@ -30,36 +30,33 @@ class FollowsBaseline(Evaluator):
         check_text("path of FollowsBaseline", self.path)
         self._accepted: AcceptedTraces | None = None
 
-    def before_run(self) -> None:
+    async def before_run(self) -> None:
         """Read the file, before anything is paid for.
 
         Raises:
             InvalidOptionError: it is not there.
             DatasetFileError: something is wrong with it.
         """
+        self._read()
+
+    def _read(self) -> AcceptedTraces:
         if not Path(self.path).is_file():
             raise InvalidOptionError(
                 f"there is no baseline file {self.path!r}: `calipers baseline accept RUN --out {self.path}` writes it"
             )
         self._accepted = AcceptedTraces.from_file(self.path)
+        return self._accepted
 
     def get_evaluator_version(self) -> str | None:
         """What stands for the accepted traces in the file."""
-        self.before_run()
         traces = [
-            (case.name, case.inputs, [trace.key for trace in case.traces]) for case in self._traces().cases
+            (case.name, case.inputs, [trace.key for trace in case.traces]) for case in self._read().cases
         ]
         return digest(repr(traces).encode("utf-8", "backslashreplace"))
 
-    def _traces(self) -> AcceptedTraces:
-        if self._accepted is None:
-            self.before_run()
-        assert self._accepted is not None
-        return self._accepted
-
     def evaluate(self, ctx: EvaluatorContext) -> EvaluationReason | Skipped:
         """True if it follows; otherwise the reason is the change from the nearest accepted trace."""
-        known = self._traces()
+        known = self._accepted or self._read()
         accepted = known.find(ctx.name, inputs_of(ctx))
         if accepted is None:
             other = ctx.name is not None and known.has_name(ctx.name)
