@@ -32,7 +32,15 @@ from calipers.errors import InvalidOptionError
 from calipers.process.atomic_file import write_whole
 
 from .case_data import check_keys
-from .dataset_document import Document, format_of, is_document, raise_if_any, read_data, write_document
+from .dataset_document import (
+    MOST_YAML,
+    Document,
+    format_of,
+    is_document,
+    raise_if_any,
+    read_data,
+    write_document,
+)
 from .problem import ABSENT, Problems, Steps
 
 FORMAT_VERSION = 1
@@ -68,7 +76,7 @@ def save_baseline(accepted: AcceptedTraces, path: str | PathLike[str]) -> None:
     """Write accepted traces to a file, whole or not at all. Equal traces make equal files.
 
     Raises:
-        InvalidOptionError: the file is neither YAML nor JSON by its name, or it is a folder.
+        InvalidOptionError: the file is neither YAML nor JSON by its name, it is a folder, or there is too much for YAML.
         OSError: the file cannot be written.
     """
     where = Path(path)
@@ -76,7 +84,13 @@ def save_baseline(accepted: AcceptedTraces, path: str | PathLike[str]) -> None:
     text = write_document(
         {_VERSION: FORMAT_VERSION, "cases": [_case(case) for case in accepted.cases]}, form, None
     )
-    write_whole(where, [((_FIRST_LINES if form == "yaml" else "") + text).encode()])
+    content = ((_FIRST_LINES if form == "yaml" else "") + text).encode()
+    if form == "yaml" and len(content) > MOST_YAML:
+        raise InvalidOptionError(
+            f"{str(path)!r} would have {len(content) / (1 << 20):,.1f} MB of YAML, and {MOST_YAML >> 20} MB can be read: let its name end "
+            "with .json"
+        )
+    write_whole(where, [content])
 
 
 def check_baseline_name(path: str | PathLike[str]) -> Document:

@@ -56,7 +56,8 @@ def drift_headline(drift: Drift) -> str:
         if drift.follows.interval is None
         else f", {confidence_text(drift.follows.interval.confidence)} interval"
     )
-    said = f"{follows:,} of {plural(follows + drifted, 'case')} follow an accepted trace"
+    verb = "follows" if follows + drifted == 1 else "follow"
+    said = f"{follows:,} of {plural(follows + drifted, 'case')} {verb} an accepted trace"
     if repeated:
         return f"{said} in each attempt, and {value} {ends} of the attempts at a case{level}"
     return f"{said}: {value} {ends}{level}"
