@@ -14,7 +14,7 @@ message where it has no such step at all) is left out and counted.
 
 import json
 from collections.abc import Iterator, Sequence
-from itertools import takewhile
+from itertools import dropwhile, takewhile
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import msgspec
@@ -92,6 +92,8 @@ class TraceDifference(msgspec.Struct, frozen=True, kw_only=True):
     """How many steps are the same before the traces part, which is the index of the first that is not; `None` if they do not part."""
     stops: Literal["baseline", "candidate"] | None = None
     """Which trace has no further step where they part; `None` if both go on, or they do not part."""
+    first_call: StepPair | None = None
+    """The first call of a tool that is not the same; `None` if there is none."""
     left_out: int = 0
     """Steps that were not compared, since the other trace would not tell of them."""
     left_out_tools: tuple[str, ...] = ()
@@ -124,23 +126,17 @@ class TraceDifference(msgspec.Struct, frozen=True, kw_only=True):
         """The steps that only the candidate has."""
         return tuple(step for step in self.steps if step.baseline is None)
 
+    @property
+    def parting(self) -> tuple[StepPair, ...]:
+        """The steps from the first that is not the same up to the next that is."""
+        return tuple(takewhile(_differs, dropwhile(lambda step: step.same, self.steps)))
+
     def shortened(self) -> "TraceDifference":
-        """The steps at which they part and the first call that is not the same, with values cut to a line: what a comparison keeps."""
-        differing = [step for step in self.steps if not step.same]
-        parting = (
-            list(takewhile(lambda step: not step.same, self.steps[self.steps.index(differing[0]) :]))
-            if differing
-            else []
-        )
-        found = parting[:_KEPT]
-        if all(step.kind != "tool_call" for step in found):
-            found += [step for step in differing if step.kind == "tool_call" and step not in found][:1]
+        """The steps at which they part and the first call that differs, with values cut to a line: what a comparison keeps of it."""
         return msgspec.structs.replace(
             self,
-            steps=tuple(
-                msgspec.structs.replace(step, changes=tuple(map(_shortened, step.changes[:_KEPT])))
-                for step in found
-            ),
+            steps=tuple(map(_shortened_step, self.parting[:_KEPT])),
+            first_call=None if self.first_call is None else _shortened_step(self.first_call),
         )
 
 
@@ -155,6 +151,7 @@ def compare_traces(baseline: Trace, candidate: Trace) -> TraceDifference:
         steps=steps,
         first=first,
         stops=_stops(steps, first),
+        first_call=next((step for step in steps if step.kind == "tool_call" and not step.same), None),
         left_out=len(left) + len(left_too),
         left_out_tools=tuple(sorted({turn.tool_call.name for turn in (*left, *left_too) if turn.tool_call})),
         baseline=_totals(baseline),
@@ -325,6 +322,14 @@ def _stops(steps: Sequence[StepPair], first: int | None) -> Literal["baseline", 
     if all(step.candidate is None for step in rest):
         return "candidate"
     return "baseline" if all(step.baseline is None for step in rest) else None
+
+
+def _differs(step: StepPair) -> bool:
+    return not step.same
+
+
+def _shortened_step(step: StepPair) -> StepPair:
+    return msgspec.structs.replace(step, changes=tuple(map(_shortened, step.changes[:_KEPT])))
 
 
 def _shortened(value: ChangedValue) -> ChangedValue:

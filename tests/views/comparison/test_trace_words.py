@@ -71,6 +71,11 @@ def lines(one, two, *, short=False):
                 "first call that differs, step 2: book(n=1) became book(n=2)",
             ],
         ),
+        (
+            [ToolCall("refund"), FIND],
+            [FIND, ToolCall("cancel")],
+            ["parts at step 1: no call of refund()"],
+        ),
         ([FIND], [FIND], ["does not part: 1 step the same"]),
         ([], [], ["not compared: neither trace has a step"]),
     ],

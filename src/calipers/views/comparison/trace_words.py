@@ -78,10 +78,8 @@ def difference_lines(difference: TraceDifference) -> list[str]:
     """Where two traces part, the first call that is not the same, and the values that differ in these steps."""
     if difference.first is None:
         return [_alike(difference)]
-    differing = [step for step in difference.steps if not step.same]
-    first = differing[0]
-    lines = [_parting(difference, first, differing[1] if len(differing) > 1 else None), *_values(first)]
-    call = next((step for step in differing if step.kind == "tool_call"), None)
+    first, call = difference.parting[0], difference.first_call
+    lines = [_parting(difference), *_values(first)]
     if first.kind != "tool_call" and call is not None:
         lines += [f"first call that differs, step {step_number(call)}: {step_words(call)}", *_values(call)]
     if difference.left_out:
@@ -108,8 +106,8 @@ def step_words(step: StepPair) -> str:
     parts = {_part(change) for change in step.changes}
     if parts == {"error"}:
         failed = all(change.kind == "unexpected" for change in step.changes)
-        mended = all(change.kind == "missing" for change in step.changes)
-        return f"{now} {'fails now' if failed else 'no longer fails' if mended else 'fails otherwise'}"
+        recovered = all(change.kind == "missing" for change in step.changes)
+        return f"{now} {'fails now' if failed else 'no longer fails' if recovered else 'fails otherwise'}"
     if parts == {"model"}:
         return "another model answers"
     if "arguments" in parts:
@@ -129,17 +127,20 @@ def change_words(change: ChangedValue) -> str:
             return f"{change.path}: {before} → {now}"
 
 
-def _parting(difference: TraceDifference, first: StepPair, then: StepPair | None) -> str:
+def _parting(difference: TraceDifference) -> str:
+    """Where two traces part."""
+    first = difference.parting[0]
     number = step_number(first)
     if difference.stops == "candidate":
         after = f"stops after step {number - 1}" if number > 1 else "makes no step"
         return f"{after}: {step_words(first)}"
     if difference.stops == "baseline":
         return f"goes on at step {number}: {step_words(first)}"
-    replaced = then is not None and first.candidate is None and then.baseline is None
-    if replaced:
-        assert then is not None
-        return f"parts at step {step_number(then)}: {then.candidate_shown} instead of {first.baseline_shown}"
+    other = next((step for step in difference.parting if step.baseline is None), None)
+    if first.candidate is None and other is not None:
+        return (
+            f"parts at step {step_number(other)}: {other.candidate_shown} instead of {first.baseline_shown}"
+        )
     return f"parts at step {number}: {step_words(first)}"
 
 
