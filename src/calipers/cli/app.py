@@ -28,6 +28,7 @@ COMMANDS: Final = {
     "compare": "Say what changed between runs, and whether it is noise.",
     "table": "Put several runs into one table, for a paper or a README.",
     "gate": "Say whether a run is good enough, by a policy.",
+    "baseline": "Keep what a run did as accepted, and notice drift.",
     "plan": "Say how many cases a comparison needs, and what it costs.",
     "why": "Say why a result was computed or taken over.",
     "export": "Write a kept run to a file for other programs.",
