@@ -568,6 +568,22 @@ def test_the_garbage_collector_works_again_after_reading_in_several_threads_and_
         gc.enable()
 
 
+def test_objects_that_a_program_froze_stay_frozen_when_many_traces_are_read(tmp_path):
+    chat = {"gen_ai.operation.name": "chat"}
+    path = tmp_path / "recording"
+    path.write_bytes(as_json([span("chat", attributes=chat, trace=number + 1) for number in range(1000)]))
+    frozen_before = gc.get_freeze_count()  # by the tests themselves, perhaps
+    gc.collect()
+    gc.freeze()
+    try:
+        frozen = gc.get_freeze_count()
+        assert len(read_traces(path)) == 1000
+        assert frozen - 1000 < gc.get_freeze_count() <= frozen
+    finally:
+        if not frozen_before:
+            gc.unfreeze()
+
+
 def test_a_span_with_odd_values_is_read_and_does_not_end_the_reading(tmp_path):
     chat = {"gen_ai.operation.name": "chat"}
     odd = [span("chat", attributes=chat, trace=number) for number in range(1, 7)]

@@ -47,6 +47,8 @@ _GZIP: Final = b"\x1f\x8b"
 _CHUNK: Final = 1 << 20
 _MOST_IN_MEMORY: Final = 1 << 25
 """Bytes of files that are read into memory. As objects of Python they take several times as much."""
+_MANY_TRACES: Final = 1000
+"""For fewer it does not matter how long the collector takes."""
 _MOST_NAMES: Final = 3
 """How many names a note lists."""
 
@@ -87,6 +89,10 @@ def read_recording(*paths: str | os.PathLike[str]) -> Recording:
     notes: dict[str, None] = {}
     with _collector_paused:
         traces = list(iter_traces(paths, notes.setdefault))
+        if len(traces) >= _MANY_TRACES and not gc.get_freeze_count():
+            # They stay: this puts them among the oldest objects, where the collector would put them after a look at each.
+            gc.freeze()
+            gc.unfreeze()
     return Recording(traces, list(notes))
 
 

@@ -11,7 +11,7 @@ from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Final, Self
 
 import msgspec
 
@@ -175,12 +175,14 @@ class SpanSpool:
 def _packed(item: SpanNode | SpanLog) -> bytes:
     if isinstance(item, SpanLog):
         event = item.event
-        return _encode((_small(item.span_id), event.name, event.time_ns, event.attributes))
+        return _encode((f"{item.span_id:x}", event.name, event.time_ns, event.attributes))
+    # An id of more than 64 bits, which no span should have, is written as a text.
+    span_id, parent = item.span_id, item.parent_span_id
     return _encode(
         (
             item.name,
-            _small(item.span_id),
-            _small(item.parent_span_id),
+            span_id if span_id >> 64 == 0 else f"{span_id:x}",
+            parent if parent is None or parent >> 64 == 0 else f"{parent:x}",
             item.start_ns,
             item.end_ns,
             item.attributes,
@@ -195,26 +197,23 @@ def _unpacked(data: bytes, trace_id: int) -> SpanNode | SpanLog:
     found = _decode(data)
     if len(found) == 4:
         span_id, name, at, attributes = found
-        return SpanLog(trace_id, _large(span_id), SpanEvent(name, time_ns=at, attributes=attributes))
+        return SpanLog(trace_id, int(span_id, 16), SpanEvent(name, time_ns=at, attributes=attributes))
     name, span_id, parent, start, end, attributes, status, described, events = found
+    if type(span_id) is str:
+        span_id = int(span_id, 16)
+    if type(parent) is str:
+        parent = int(parent, 16)
     return SpanNode(
         name,
         trace_id=trace_id,
-        span_id=_large(span_id),
-        parent_span_id=_large(parent),
+        span_id=span_id,
+        parent_span_id=parent,
         start_ns=start,
         end_ns=end,
         attributes=attributes,
         status=status,
         status_message=described,
-        events=tuple([SpanEvent(event, time_ns=at, attributes=told) for event, at, told in events]),
+        events=tuple([SpanEvent(event, time_ns=at, attributes=told) for event, at, told in events])
+        if events
+        else (),
     )
-
-
-def _small(span_id: Any) -> Any:
-    """An id as the file has it: one of more than 64 bits, which no span should have, is a text."""
-    return span_id if span_id is None or span_id >> 64 == 0 else f"{span_id:x}"
-
-
-def _large(written: Any) -> Any:
-    return int(written, 16) if type(written) is str else written
