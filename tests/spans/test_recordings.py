@@ -459,6 +459,48 @@ def test_requests_that_are_read_piece_by_piece_say_the_same():
         ]
 
 
+@pytest.mark.parametrize("indent", [None, 1])
+def test_many_spans_are_the_same_whether_they_are_read_together_or_piece_by_piece(indent):
+    spans = [each for number in range(300) for each in agent_spans(at=10 * number, trace=number + 1)]
+    spans[7]["links"] = [dict(spans[1]), dict(spans[2])]  # they begin as spans do
+    spans[-1]["links"] = [dict(spans[1])]
+    spans[9]["name"] = '{"traceId": "é"}, {"traceId": "ü"}'
+    request = json.loads(as_json(spans))
+    (scope,) = request["resourceSpans"][0]["scopeSpans"]
+    request["resourceSpans"][0]["scopeSpans"] = [
+        {"spans": some} for some in (scope["spans"][:1], [], scope["spans"][1:])
+    ]
+    written = json.dumps(request, indent=indent).encode()
+    wanted = [(node.name, node.span_id, node.attributes) for node in otlp_json.read_request(written)]
+    for size in (len(written) + 1, 5000):
+        file = io.BytesIO(written)
+        found = otlp_json.read_loosely(b"", lambda _, file=file, size=size: file.read(size))
+        assert [(node.name, node.span_id, node.attributes) for node in found] == wanted
+
+
+def test_traces_whose_spans_are_far_apart_are_put_together_from_the_disk(tmp_path):
+    spans = [agent_spans(f"v{number % 20}", at=10 * number, trace=number + 1) for number in range(40)]
+    for own in spans:
+        own[1]["attributes"].append({"key": "large", "value": {"stringValue": "x" * 5000}})
+        own[-1]["spanId"] = "f" * 32  # twice as long as an id should be
+    path = tmp_path / "spans"
+    path.write_bytes(as_json([each for together in zip(*spans, strict=True) for each in together]))
+    in_memory, on_disk = (list(iter_traces([path], print, most_bytes=most)) for most in (1 << 30, 0))
+    assert told(in_memory) == told(on_disk)
+    assert len(on_disk) == 20
+
+
+def test_an_attribute_that_holds_a_list_belongs_to_its_span_alone():
+    spans = agent_spans()
+    for each in spans:
+        each["attributes"].append(
+            {"key": "tags", "value": {"arrayValue": {"values": [{"stringValue": "a"}]}}}
+        )
+    one, other, *_ = otlp_protobuf.read_request(as_protobuf(spans))
+    one.attributes["tags"].append("b")
+    assert other.attributes["tags"] == ["a"]
+
+
 JUNK = st.sampled_from(
     [
         *(
@@ -524,6 +566,22 @@ def test_the_garbage_collector_works_again_after_reading_in_several_threads_and_
         assert not gc.isenabled(), "a program that turned it off finds it turned off"
     finally:
         gc.enable()
+
+
+def test_objects_that_a_program_froze_stay_frozen_when_many_traces_are_read(tmp_path):
+    chat = {"gen_ai.operation.name": "chat"}
+    path = tmp_path / "recording"
+    path.write_bytes(as_json([span("chat", attributes=chat, trace=number + 1) for number in range(1000)]))
+    frozen_before = gc.get_freeze_count()  # by the tests themselves, perhaps
+    gc.collect()
+    gc.freeze()
+    try:
+        frozen = gc.get_freeze_count()
+        assert len(read_traces(path)) == 1000
+        assert frozen - 1000 < gc.get_freeze_count() <= frozen
+    finally:
+        if not frozen_before:
+            gc.unfreeze()
 
 
 def test_a_span_with_odd_values_is_read_and_does_not_end_the_reading(tmp_path):

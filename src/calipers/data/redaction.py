@@ -140,6 +140,21 @@ def masked_text(text: str) -> str:
     """A text with `[redacted]` for what has the shape of a key, or stands after the name of a secret."""
     if len(text) < SHORTEST_KEY:
         return text
+    # The same names and words stand in every record.
+    return _masked_text(text) if len(text) > _LONGEST_REMEMBERED else (_masked_word(text) or text)
+
+
+_LONGEST_REMEMBERED: Final = 64
+
+
+@lru_cache(maxsize=4096)
+def _masked_word(text: str) -> str | None:
+    """A short text without its secrets; `None` where it has none."""
+    made = _masked_text(text)
+    return None if made == text else made
+
+
+def _masked_text(text: str) -> str:
     lowered = text.lower()
     for sign, patterns in _PATTERNS.items():
         if sign in lowered:
@@ -356,12 +371,15 @@ class _Mask:
         kind = type(value)
         if kind is str:
             return self._text(value) or value
-        if value is None or kind in _PLAIN_NUMBERS or isinstance(value, _SAFE):
+        if value is None or kind in _PLAIN_NUMBERS:
             return value
-        if isinstance(value, str):
-            return self._text(str.__str__(value)) or value
-        if isinstance(value, bytes | bytearray):
-            return REDACTED if self._text(bytes(value).decode("latin-1")) else value
+        if kind is not dict and kind is not list:
+            if isinstance(value, _SAFE):
+                return value
+            if isinstance(value, str):
+                return self._text(str.__str__(value)) or value
+            if isinstance(value, bytes | bytearray):
+                return REDACTED if self._text(bytes(value).decode("latin-1")) else value
         if id(value) in above:
             return f"<the {kind.__name__} that contains this>"
         if len(above) >= _DEEPEST:
@@ -473,17 +491,20 @@ def secrets_in(value: Any) -> list[str]:
             if secret and len(data) >= _SHORTEST and data != REDACTED:
                 found.append(data)
             return
-        if data is None or isinstance(data, _CLOSED) or id(data) in seen or len(seen) >= _MOST_LOOKED_AT:
+        kind = type(data)
+        if data is None or kind in _PLAIN_NUMBERS or (kind is not dict and isinstance(data, _CLOSED)):
+            return
+        if id(data) in seen or len(seen) >= _MOST_LOOKED_AT:
             return
         seen.add(id(data))
         if isinstance(data, tuple) and (fields := getattr(data, "_fields", None)) is not None:
             data = dict(zip(fields, data, strict=True))
-        if isinstance(data, list | tuple | AbstractSet):
+        if kind is not dict and isinstance(data, list | tuple | AbstractSet):
             pairs = isinstance(data, list | tuple) and _are_pairs(data)
             for item in data:
                 named = pairs and _tells(item[0])
                 look(item[1] if named else item, deep, secret=secret or named)
-        elif isinstance(data, Mapping):
+        elif kind is dict or isinstance(data, Mapping):
             entry = _entry(data)
             for key, item in data.items():
                 named = entry is not None and key == entry[0] and _is_secret_entry(*entry[1:])

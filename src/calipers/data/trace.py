@@ -408,7 +408,7 @@ _FROM_CALLS: Final[Any] = None
 """The default of a total: what the calls add up to."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, init=False)
 class Trace:
     """What one execution of an agent left behind."""
 
@@ -439,16 +439,49 @@ class Trace:
     keep_secrets: bool = field(default=False, compare=False, repr=False)
     """Whether reports and stores tell what looks like a secret in it."""
 
-    def __post_init__(self) -> None:
-        own = self.__dict__  # it is frozen for all but its constructor
-        if self.records_calls is None and isinstance(self.tool_calls, list):
-            own["records_calls"] = True
-        for name in ("turns", "llm_calls", "tool_calls", "tags"):
-            own[name] = _tuple(name, own[name])
-        if self.recorded_tools is not None:
-            own["recorded_tools"] = _tuple("recorded_tools", self.recorded_tools)
+    def __init__(
+        self,
+        *,
+        agent_name: str = "",
+        model: str | None = None,
+        input_text: str = "",
+        output_text: str = "",
+        turns: Sequence[Turn] = (),
+        llm_calls: Sequence[LLMCall] = (),
+        tool_calls: Sequence[ToolCall] = (),
+        total_input_tokens: int = _FROM_CALLS,
+        total_output_tokens: int = _FROM_CALLS,
+        total_latency_ms: float = _FROM_CALLS,
+        tags: Sequence[str] = (),
+        metadata: dict[str, Any] | None = None,
+        records_calls: bool | None = None,
+        recorded_tools: Sequence[str] | None = None,
+        trace_id: str | None = None,
+        created_at: datetime | None = None,
+        keep_secrets: bool = False,
+    ) -> None:
+        own = self.__dict__  # the way around a frozen class takes twice as long
+        own["agent_name"] = agent_name
+        own["model"] = model
+        own["input_text"] = input_text
+        own["output_text"] = output_text
+        own["turns"] = _tuple("turns", turns)
+        own["llm_calls"] = _tuple("llm_calls", llm_calls)
+        own["tool_calls"] = _tuple("tool_calls", tool_calls)
+        own["total_input_tokens"] = total_input_tokens
+        own["total_output_tokens"] = total_output_tokens
+        own["total_latency_ms"] = total_latency_ms
+        own["tags"] = _tuple("tags", tags)
+        own["metadata"] = {} if metadata is None else metadata
+        own["records_calls"] = (
+            True if records_calls is None and isinstance(tool_calls, list) else records_calls
+        )
+        own["recorded_tools"] = None if recorded_tools is None else _tuple("recorded_tools", recorded_tools)
+        own["trace_id"] = new_id() if trace_id is None else trace_id
+        own["created_at"] = _now() if created_at is None else created_at
+        own["keep_secrets"] = keep_secrets
         _agree(self)
-        if self.model is None:
+        if model is None:
             models = {call.model for call in self.llm_calls}
             own["model"] = models.pop() if len(models) == 1 else None
         for name, total in _TOTALS.items():

@@ -59,17 +59,21 @@ _TOOL_CALL: Final[dict[str, Any]] = {
 }
 _TIMES = frozenset({"timestamp", "created_at"})
 _AMOUNTS = frozenset({"latency_ms", "cost"})
+_WIDE: Final = 1 << 63
 _EMPTY = {"tags": tuple, "unknown": tuple, "metadata": dict, "arguments": dict}
 """The fields that are silent when they hold nothing."""
 
 
 def trace_data(trace: Trace) -> dict[str, Any]:
     """The trace as plain data."""
-    return _told(trace, _TRACE) | {"turns": [_turn_data(turn) for turn in trace.turns]}
+    found = _told(trace, _TRACE)
+    found["turns"] = [_turn_data(turn) for turn in trace.turns]
+    return found
 
 
 def _turn_data(turn: Turn) -> dict[str, Any]:
-    found = {"turn_type": turn.turn_type.value} | _told(turn, _TURN)
+    found: dict[str, Any] = {"turn_type": turn.turn_type.value}
+    found.update(_told(turn, _TURN))
     if turn.llm_call is not None:
         found["llm_call"] = _told(turn.llm_call, _LLM_CALL)
     if turn.tool_call is not None:
@@ -78,8 +82,10 @@ def _turn_data(turn: Turn) -> dict[str, Any]:
 
 
 def _tool_call_data(call: ToolCall) -> dict[str, Any]:
-    follows = bool(call.success) is (call.error is None)
-    return _told(call, _TOOL_CALL) | ({} if follows else {"success": bool(call.success)})
+    found = _told(call, _TOOL_CALL)
+    if bool(call.success) is not (call.error is None):
+        found["success"] = bool(call.success)
+    return found
 
 
 def _told(noun: Any, fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -87,16 +93,22 @@ def _told(noun: Any, fields: Mapping[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, silent in fields.items():
         value = getattr(noun, name)
+        if value is silent:
+            continue
+        # Most fields are silent, texts, times or small numbers: these need no look inside.
         kind = type(value)
-        # Most fields are silent, texts or times: these need no look inside.
-        if value is silent or (kind is _EMPTY.get(name) and not value):
+        if kind is str and value.isascii():
+            if value != silent:
+                found[name] = value
             continue
         if kind is datetime:
             found[name] = value.isoformat()
             continue
-        if kind is str and value.isascii():
-            if value != silent:
+        if kind is int and -_WIDE < value < _WIDE:
+            if type(silent) is not int or value != silent:
                 found[name] = value
+            continue
+        if not value and kind is _EMPTY.get(name):
             continue
         if name in _AMOUNTS and isinstance(value, float) and not math.isfinite(value):
             continue  # a call may be changed after it was made; such an amount was not measured

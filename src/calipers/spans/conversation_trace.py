@@ -13,7 +13,8 @@ if there is one, and in order. The span is right about result and failure, the m
 
 import hashlib
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from datetime import datetime
 from itertools import count
 from typing import Any, Final
 
@@ -25,7 +26,7 @@ from calipers.errors import InvalidTraceError
 
 from .messages import Call, Message, Result, Text, Usage, pair_results, structured
 from .runs import Request, Run
-from .steps import ToolStep, span_failure
+from .steps import AgentStep, ModelStep, ToolStep, span_failure
 from .tree import moment
 
 WHOLE_TRACE: Final = "calipers.trace"
@@ -47,62 +48,91 @@ class _Slot(msgspec.Struct):
         return self.asked.name if self.asked is not None else self.ran.name if self.ran is not None else "?"
 
 
+class _Answered(msgspec.Struct):
+    """A request to a model, and what came back: read once, since much asks for it."""
+
+    request: Request
+    told: ModelStep
+    start_ns: int
+    end_ns: int
+    is_shown: bool = False
+    """Whether the recording shows the answer."""
+    said: str = ""
+    calls: list[Call] = []
+    """The tools that the answer asks for."""
+
+
+def _answered(request: Request) -> _Answered:
+    answer = request.answer()
+    found = _Answered(request, request.told(), request.start_ns, request.end_ns)
+    if answer is not None:
+        found.is_shown = True
+        found.said, found.calls = _said(answer)
+    return found
+
+
 def trace_of(runs: Sequence[Run]) -> Trace:
     """The trace of one conversation, given its runs in order. What they do not show is noted in `metadata["notes"]`."""
     if (told := _told_whole(runs)) is not None:
         return told
-    requests = sorted(
-        (request for run in runs for request in run.requests), key=lambda request: request.start_ns
-    )
+    requests = [_answered(request) for run in runs for request in run.requests]
+    if len(runs) > 1:
+        requests.sort(key=lambda request: request.start_ns)
     slots = _asked(runs, requests)
     _join_spans(slots, [step for run in runs for step in run.tools], requests)
     _join_results(slots, runs, requests)
     answer = _find_answers(slots, requests)
     slots = [slot for slot in slots if not slot.is_answer]
-    output = _output(runs[-1], answer)
-    turns = list(_turns(runs, requests, slots, output))
-    names = dict.fromkeys(step.name for run in runs for step in run.agents if step.name)
+    output = _output(runs[-1], requests, answer)
+    turns = _turns(runs, requests, slots, output)
+    agents = [step for run in runs for step in run.agents]
     metadata: dict[str, Any] = {}
     if runs[0].conversation is not None:
         metadata["conversation_id"] = runs[0].conversation
     if failure := _failure(runs):
         metadata["error"] = failure
-    if notes := list(_not_shown(requests, turns)):
+    if notes := _not_shown(requests, turns):
         metadata["notes"] = notes
-    begin, end = _span_of_time(runs)
+    begin, end = _span_of_time(runs, requests)
+    asked = next((turn.content for turn in turns if turn.turn_type is TurnType.USER_MESSAGE), "")
     return Trace(
-        agent_name=next(iter(names), ""),
-        input_text=next((t.content for t in turns if t.turn_type is TurnType.USER_MESSAGE), "")
-        or next((step.input_text for run in runs for step in run.agents if step.input_text), ""),
+        agent_name=next((step.name for step in agents if step.name), ""),
+        input_text=asked or next((step.input_text for step in agents if step.input_text), ""),
         output_text=output or "",
         turns=turns,
         total_latency_ms=(end - begin) / 1e6,
         metadata=metadata,
-        records_calls=True if _shows_calls(runs, requests) else None,
+        records_calls=True if _shows_calls(agents, requests) else None,
         trace_id=f"{runs[0].trace_id:032x}",
         created_at=moment(begin),
     )
 
 
-def _not_shown(requests: Sequence[Request], turns: Iterable[Turn]) -> Iterator[str]:
+def _not_shown(requests: Sequence[_Answered], turns: Iterable[Turn]) -> list[str]:
     """What a recording leaves out, in words."""
-    silent = 0
-    counted: list[bool] = []
+    notes: list[str] = []
+    silent = counted = uncounted = 0
     for request in requests:
-        told = request.told()
+        told = request.told
         if told.error is None:
-            silent += request.answer() is None
-            counted.append(told.input_tokens is not None or told.output_tokens is not None)
+            silent += not request.is_shown
+            if told.input_tokens is None and told.output_tokens is None:
+                uncounted += 1
+            else:
+                counted += 1
     if silent:
-        yield f"{silent} of {len(requests)} requests do not show their answers"
-    if any(counted) and not all(counted):
-        yield f"{counted.count(False)} of {len(requests)} requests do not show their tokens, which the totals lack"
+        notes.append(f"{silent} of {len(requests)} requests do not show their answers")
+    if counted and uncounted:
+        notes.append(
+            f"{uncounted} of {len(requests)} requests do not show their tokens, which the totals lack"
+        )
     calls = [turn.tool_call for turn in turns if turn.tool_call is not None]
     dim = [call for call in calls if call.unknown]
     for what in UNKNOWN if dim else ():
         dark = sum(what in call.unknown for call in dim)
         if dark:
-            yield f"{dark} of {len(calls)} tool calls do not show their {what}"
+            notes.append(f"{dark} of {len(calls)} tool calls do not show their {what}")
+    return notes
 
 
 def _told_whole(runs: Sequence[Run]) -> Trace | None:
@@ -116,18 +146,15 @@ def _told_whole(runs: Sequence[Run]) -> Trace | None:
         return None
 
 
-def _shows_calls(runs: Sequence[Run], requests: Sequence[Request]) -> bool:
+def _shows_calls(agents: Sequence[AgentStep], requests: Sequence[_Answered]) -> bool:
     """Whether a tool call would be here if one had been made: every answer is here, or an agent that has spans for its tools."""
-    if any(run.agents for run in runs):
-        return True
-    return bool(requests) and all(request.answer() is not None for request in requests)
+    return bool(agents) or (bool(requests) and all(request.is_shown for request in requests))
 
 
-def _span_of_time(runs: Sequence[Run]) -> tuple[int, int]:
+def _span_of_time(runs: Sequence[Run], requests: Sequence[_Answered]) -> tuple[int, int]:
     begin = min([run.start_ns for run in runs])
-    ends = [begin]
+    ends = [begin, *(request.end_ns for request in requests)]
     for run in runs:
-        ends += [request.end_ns for request in run.requests]
         ends += [step.node.end_ns for step in run.agents]
         ends += [step.node.end_ns for step in run.tools]
     return begin, max(ends)
@@ -144,16 +171,10 @@ def _failure(runs: Sequence[Run]) -> dict[str, str] | None:
 # ---------------------------------------------------------------------- joining
 
 
-def _asked(runs: Sequence[Run], requests: Sequence[Request]) -> list[_Slot]:
+def _asked(runs: Sequence[Run], requests: Sequence[_Answered]) -> list[_Slot]:
     """The calls that models asked for: from their answers, else from the history that the span of an agent has."""
-    slots = [
-        _Slot(number, part)
-        for number, request in enumerate(requests)
-        for message in request.answer() or ()
-        for part in message.parts
-        if type(part) is Call
-    ]
-    if slots or any(request.answer() is not None for request in requests):
+    slots = [_Slot(number, call) for number, request in enumerate(requests) for call in request.calls]
+    if slots or any(request.is_shown for request in requests):
         return slots
     first = 0
     for run in runs:
@@ -169,7 +190,7 @@ def _histories(run: Run) -> list[Message]:
     return [message for step in run.agents for message in step.history() or ()]
 
 
-def _join_spans(slots: list[_Slot], tools: Sequence[ToolStep], requests: Sequence[Request]) -> None:
+def _join_spans(slots: list[_Slot], tools: Sequence[ToolStep], requests: Sequence[_Answered]) -> None:
     by_id: dict[str, list[_Slot]] = {}
     for slot in slots:
         if slot.asked is not None and slot.asked.call_id is not None:
@@ -230,7 +251,7 @@ def _fitting(slots: Sequence[_Slot], step: ToolStep, before: int) -> _Slot | Non
     return next(equal, open_ones[0])
 
 
-def _join_results(slots: Sequence[_Slot], runs: Sequence[Run], requests: Sequence[Request]) -> None:
+def _join_results(slots: Sequence[_Slot], runs: Sequence[Run], requests: Sequence[_Answered]) -> None:
     """Give the calls whose span tells no result the one that a later request, or the history of the agent, tells."""
     lacking = [
         slot for slot in slots if slot.ran is None or (slot.ran.output is UNSET and slot.ran.error is None)
@@ -240,14 +261,14 @@ def _join_results(slots: Sequence[_Slot], runs: Sequence[Run], requests: Sequenc
     _take_results(slots, lacking, pair_results(_last_given(requests)))
     for slot in lacking:
         if slot.result is None and slot.request + 1 < len(requests) - 1:
-            _take_results(slots, [slot], pair_results(requests[slot.request + 1].given() or ()))
+            _take_results(slots, [slot], pair_results(requests[slot.request + 1].request.given() or ()))
     if any(slot.result is None for slot in lacking):
         pairs = [pair for run in runs for pair in pair_results(_histories(run))]
         _take_results(slots, lacking, pairs)
 
 
-def _last_given(requests: Sequence[Request]) -> list[Message]:
-    return next((given for request in reversed(requests) if (given := request.given())), [])
+def _last_given(requests: Sequence[_Answered]) -> list[Message]:
+    return next((given for each in reversed(requests) if (given := each.request.given())), [])
 
 
 def _take_results(
@@ -275,7 +296,7 @@ def _take_results(
 # ---------------------------------------------------------------------- the answer
 
 
-def _find_answers(slots: Sequence[_Slot], requests: Sequence[Request]) -> str | None:
+def _find_answers(slots: Sequence[_Slot], requests: Sequence[_Answered]) -> str | None:
     """Mark the calls by which a framework lets its model answer; the last answer, if it is text."""
     answer: str | None = None
     output_tools: set[str] | None = None
@@ -291,41 +312,41 @@ def _find_answers(slots: Sequence[_Slot], requests: Sequence[Request]) -> str | 
     return answer
 
 
-def _output_tools(requests: Sequence[Request]) -> set[str]:
+def _output_tools(requests: Sequence[_Answered]) -> set[str]:
     """The tools of pydantic-ai by which a model gives its output."""
     found: set[str] = set()
-    for request in requests:
-        for step in request.steps:
+    for each in requests:
+        for step in each.request.steps:
             described = step.node.attributes.get("model_request_parameters")
             if isinstance(described, str) and '"output_tools":[]' not in described:
                 listed = structured(described)
                 tools = listed.get("output_tools") if isinstance(listed, dict) else None
                 found.update(
-                    each["name"] for each in tools or () if isinstance(each, dict) and "name" in each
+                    tool["name"] for tool in tools or () if isinstance(tool, dict) and "name" in tool
                 )
     return found
 
 
-def _said(messages: Iterable[Message] | None) -> tuple[str, bool]:
-    """The text of an answer, and whether it asks for tools."""
+def _said(messages: Iterable[Message]) -> tuple[str, list[Call]]:
+    """The text of an answer, and the tools that it asks for."""
     texts: list[str] = []
-    asks = False
-    for message in messages or ():
+    calls: list[Call] = []
+    for message in messages:
         for part in message.parts:
             if type(part) is Text:
                 if part.text:
                     texts.append(part.text)
             elif type(part) is Call:
-                asks = True
-    return "".join(texts), asks
+                calls.append(part)
+    return "".join(texts), calls
 
 
-def _output(last: Run, answer: str | None) -> str | None:
+def _output(last: Run, requests: Sequence[_Answered], answer: str | None) -> str | None:
     """The last answer: what the last model said, unless it asked for a tool; else what the agent says it is."""
     if last.requests:
-        said, asks = _said(last.requests[-1].answer())
-        if said and not asks:
-            return said
+        final = next(each for each in reversed(requests) if each.request is last.requests[-1])
+        if final.said and not final.calls:
+            return final.said
     outputs = [step.output_text for step in last.agents if step.output_text]
     if outputs:
         return outputs[0]
@@ -341,33 +362,31 @@ def _output(last: Run, answer: str | None) -> str | None:
 
 
 def _turns(
-    runs: Sequence[Run], requests: Sequence[Request], slots: Sequence[_Slot], output: str | None
-) -> Iterator[Turn]:
+    runs: Sequence[Run], requests: Sequence[_Answered], slots: Sequence[_Slot], output: str | None
+) -> list[Turn]:
     """The turns, with their numbers as ids: a recording that is read twice says the same twice."""
     by_request: dict[int, list[_Slot]] = {}
     for slot in slots:
         by_request.setdefault(slot.request, []).append(slot)
     ids = map(str, count(1))
-    for slot in by_request.get(-1, ()):
-        yield _tool_turn(slot, next(ids))
+    turns = [_tool_turn(slot, next(ids)) for slot in by_request.get(-1, ())]
     firsts = {id(run.requests[0]) for run in runs if run.requests}
     spoken: str | None = None
-    for number, request in enumerate(requests):
-        if id(request) in firsts and (asked := _user_text(request)):
-            yield _message_turn(TurnType.USER_MESSAGE, asked, next(ids), request.start_ns)
-        said, asks = _said(request.answer())
-        yield _request_turn(request, said, next(ids))
-        for slot in by_request.get(number, ()):
-            yield _tool_turn(slot, next(ids))
-        if said and not asks:
+    for number, each in enumerate(requests):
+        at, said = moment(each.start_ns), each.said
+        if id(each.request) in firsts and (asked := _user_text(each.request)):
+            turns.append(_message_turn(TurnType.USER_MESSAGE, asked, next(ids), at))
+        turns.append(_request_turn(each, next(ids), at))
+        turns += [_tool_turn(slot, next(ids)) for slot in by_request.get(number, ())]
+        if said and not each.calls:
             spoken = said
-            yield _message_turn(TurnType.AGENT_MESSAGE, said, next(ids), request.end_ns)
+            turns.append(_message_turn(TurnType.AGENT_MESSAGE, said, next(ids), moment(each.end_ns)))
     if output and output != spoken:
-        yield _message_turn(TurnType.AGENT_MESSAGE, output, next(ids))
+        turns.append(_message_turn(TurnType.AGENT_MESSAGE, output, next(ids)))
+    return turns
 
 
-def _message_turn(kind: TurnType, content: str, turn_id: str, at_ns: int | None = None) -> Turn:
-    at = None if at_ns is None else moment(at_ns)
+def _message_turn(kind: TurnType, content: str, turn_id: str, at: datetime | None = None) -> Turn:
     return Turn(turn_type=kind, content=content, timestamp=at, turn_id=turn_id)
 
 
@@ -382,16 +401,14 @@ def _user_text(request: Request) -> str:
     return "\n".join(texts)
 
 
-def _request_turn(request: Request, said: str, turn_id: str) -> Turn:
-    start_ns = request.start_ns
-    at = moment(start_ns)
-    told = request.told()
+def _request_turn(answered: _Answered, turn_id: str, at: datetime) -> Turn:
+    told = answered.told
     call = LLMCall(
         model=told.model or "unknown",
         input_tokens=told.input_tokens or 0,
         output_tokens=told.output_tokens or 0,
-        output_text=said,
-        latency_ms=max(0, request.end_ns - start_ns) / 1e6,
+        output_text=answered.said,
+        latency_ms=max(0, answered.end_ns - answered.start_ns) / 1e6,
         metadata={} if told.error is None else {"error": told.error},
         cost=told.cost,
         call_id=told.response_id,
@@ -455,7 +472,7 @@ def trace_of_history(messages: Sequence[Message], usages: Sequence[Usage | None]
     told = iter(usages)
     ids = map(str, count(1))
     turns: list[Turn] = []
-    answered: list[tuple[str, bool]] = []
+    answered: list[tuple[str, list[Call]]] = []
     earlier = ""
     for message in messages:
         if message.role == "user":
@@ -463,7 +480,7 @@ def trace_of_history(messages: Sequence[Message], usages: Sequence[Usage | None]
             if said:
                 turns.append(_message_turn(TurnType.USER_MESSAGE, said, next(ids)))
         elif message.role == "assistant":
-            said, asks = _said([message])
+            said, calls = _said([message])
             usage = next(told, None)
             if usage is not None:
                 turns.append(
@@ -478,19 +495,15 @@ def trace_of_history(messages: Sequence[Message], usages: Sequence[Usage | None]
                         turn_id=next(ids),
                     )
                 )
-            turns += [
-                _tool_turn(_Slot(0, part, None, pairs.get(id(part))), next(ids))
-                for part in message.parts
-                if isinstance(part, Call)
-            ]
-            answered.append((said, asks))
-            if said and not asks:
+            turns += [_tool_turn(_Slot(0, call, None, pairs.get(id(call))), next(ids)) for call in calls]
+            answered.append((said, calls))
+            if said and not calls:
                 turns.append(_message_turn(TurnType.AGENT_MESSAGE, said, next(ids)))
         earlier = message.role
-    said, asks = answered[-1] if answered and earlier == "assistant" else ("", False)
+    said, calls = answered[-1] if answered and earlier == "assistant" else ("", [])
     return Trace(
         input_text=next((turn.content for turn in turns if turn.turn_type is TurnType.USER_MESSAGE), ""),
-        output_text="" if asks else said,
+        output_text="" if calls else said,
         turns=turns,
         records_calls=True,
         trace_id=hashlib.blake2b(repr(messages).encode("utf-8", "replace"), digest_size=16).hexdigest(),

@@ -84,16 +84,22 @@ class Usage(msgspec.Struct, gc=False):
 # ---------------------------------------------------------------------- values
 
 
+_OPENING: Final = frozenset({"{", "[", "("})
+_decode: Final = msgspec.json.Decoder().decode
+
+
 def structured(value: Any) -> Any:
     """A text that is a JSON object or list as such; anything else as it is."""
     if not isinstance(value, str):
         return value
-    begin = value.lstrip()[:1]
-    if begin not in {"{", "[", "("}:
+    begin = value[:1]
+    if begin.isspace():
+        begin = value.lstrip()[:1]
+    if begin not in _OPENING:
         return value
     if begin != "(":
         try:
-            return msgspec.json.decode(value)
+            return _decode(value)
         except (msgspec.DecodeError, ValueError, RecursionError):
             pass
     return _printed(value)
@@ -104,7 +110,7 @@ def decoded(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     try:
-        return msgspec.json.decode(value)
+        return _decode(value)
     except (msgspec.DecodeError, ValueError, RecursionError):
         return structured(value)
 
@@ -169,7 +175,7 @@ def read_messages(history: Any) -> list[Message]:
     for entry in data:
         if isinstance(entry, dict):
             try:
-                found += list(_entry(entry))
+                found += _entry(entry)
             except (AttributeError, KeyError, TypeError, ValueError):
                 continue  # an entry that only looks like one adds nothing
         elif isinstance(entry, list):  # LangChain writes a list for each of several prompts
@@ -177,40 +183,45 @@ def read_messages(history: Any) -> list[Message]:
     return found
 
 
-def _entry(entry: Mapping[str, Any]) -> Iterator[Message]:
+def _entry(entry: Mapping[str, Any]) -> Iterable[Message]:
     kind, inner = entry.get("type"), entry.get("data")
     if "kwargs" in entry and "lc" in entry:
         name = str((entry.get("id") or ["?"])[-1])
-        yield from _langchain(_LANGCHAIN_CLASSES.get(name.removesuffix("Chunk"), name), entry["kwargs"])
-    elif isinstance(inner, dict) and isinstance(kind, str):
-        yield from _langchain(kind, inner)
-    elif entry.get("kind") in {"request", "response"}:
-        yield from _pydantic_ai(entry)
-    elif kind in {"function_call", "custom_tool_call"}:
-        given = entry.get("arguments", entry.get("input", UNSET))
-        called = Call(
-            str(entry.get("name") or "?"), arguments_of(given), entry.get("call_id") or entry.get("id")
-        )
-        yield Message("assistant", [called])
-    elif kind in {"function_call_output", "custom_tool_call_output"}:
-        yield Message("tool", [Result(entry.get("call_id"), None, told(entry.get("output", UNSET)))])
-    elif "role" in entry:
-        yield _spoken(entry)
+        return _langchain(_LANGCHAIN_CLASSES.get(name.removesuffix("Chunk"), name), entry["kwargs"])
+    if isinstance(inner, dict) and isinstance(kind, str):
+        return _langchain(kind, inner)
+    if "kind" in entry and entry["kind"] in {"request", "response"}:
+        return _pydantic_ai(entry)
+    if kind is not None:
+        if kind in {"function_call", "custom_tool_call"}:
+            given = entry.get("arguments", entry.get("input", UNSET))
+            called = Call(
+                str(entry.get("name") or "?"), arguments_of(given), entry.get("call_id") or entry.get("id")
+            )
+            return [Message("assistant", [called])]
+        if kind in {"function_call_output", "custom_tool_call_output"}:
+            return [Message("tool", [Result(entry.get("call_id"), None, told(entry.get("output", UNSET)))])]
+    return [_spoken(entry)] if "role" in entry else []
+
+
+_ROLES: Final = {"model": "assistant", "developer": "system", "human": "user", "ai": "assistant"}
+"""The roles that have a second name."""
 
 
 def _spoken(entry: Mapping[str, Any]) -> Message:
     """An entry with a role: parts, blocks or text, and perhaps calls beside."""
     role = str(entry.get("role") or "")
-    role = {"model": "assistant", "developer": "system", "human": "user", "ai": "assistant"}.get(role, role)
-    content = entry.get("parts", entry.get("content"))
+    role = _ROLES.get(role, role)
+    content = entry["parts"] if "parts" in entry else entry.get("content")
     if isinstance(content, dict) and isinstance(content.get("parts"), list):
         content = content["parts"]
     if role in {"tool", "function"} and not _are_results(content):
         call_id = entry.get("tool_call_id") or entry.get("id") or entry.get("call_id")
         output = told(content) if content is not None else UNSET
         return Message("tool", [Result(call_id, entry.get("name"), output, entry.get("is_error") is True)])
-    parts: list[Part] = list(_parts(content))
-    parts += [_call(called) for called in entry.get("tool_calls") or () if isinstance(called, dict)]
+    parts = _parts(content)
+    if "tool_calls" in entry:
+        parts += [_call(called) for called in entry["tool_calls"] or () if isinstance(called, dict)]
     if not parts and "content" not in entry and role == "user":
         parts = [Text(None)]
     return Message(role, parts)
@@ -234,17 +245,21 @@ def _call(called: Mapping[str, Any]) -> Call:
     return Call(str(name or "?"), arguments_of(given), call_id)
 
 
-def _parts(content: Any) -> Iterator[Part]:
+def _parts(content: Any) -> list[Part]:
     if isinstance(content, str):
-        yield Text(content)
-    elif isinstance(content, dict):
-        yield from _part(content)
-    elif isinstance(content, list):
-        for each in content:
-            if isinstance(each, str):
-                yield Text(each)
-            elif isinstance(each, dict):
-                yield from _part(each)
+        return [Text(content)]
+    if isinstance(content, dict):
+        content = [content]
+    elif not isinstance(content, list):
+        return []
+    found: list[Part] = []
+    for each in content:
+        if isinstance(each, dict):
+            if (part := _part(each)) is not None:
+                found.append(part)
+        elif isinstance(each, str):
+            found.append(Text(each))
+    return found
 
 
 _CALLS: Final = frozenset({"tool_call", "tool_use", "tool-call", "function_call", "server_tool_use"})
@@ -252,20 +267,19 @@ _RESULTS: Final = frozenset({"tool_call_response", "tool_result", "tool-result",
 _TEXTS: Final = frozenset({"text", "input_text", "output_text"})
 
 
-def _part(part: Mapping[str, Any]) -> Iterator[Part]:
+def _part(part: Mapping[str, Any]) -> Part | None:
     kind = part.get("type")
+    if kind is None:
+        return _untyped(part)
     if kind in _TEXTS:
         text = part.get("content", part.get("text"))
-        yield Text(text if isinstance(text, str) else None)
-    elif kind in _CALLS:
+        return Text(text if isinstance(text, str) else None)
+    if kind in _CALLS:
         given = part.get("arguments", part.get("input", part.get("args", UNSET)))
         call_id = part.get("id") or part.get("toolCallId") or part.get("call_id")
         name = part.get("name") or part.get("toolName")
-        yield Call(str(name or "?"), arguments_of(given), call_id)
-    elif kind in _RESULTS:
-        yield _result(part)
-    elif kind is None:
-        yield from _untyped(part)
+        return Call(str(name or "?"), arguments_of(given), call_id)
+    return _result(part) if kind in _RESULTS else None
 
 
 def _result(part: Mapping[str, Any]) -> Result:
@@ -285,21 +299,22 @@ def _result(part: Mapping[str, Any]) -> Result:
     return Result(call_id, name, told(output), failed)
 
 
-def _untyped(part: Mapping[str, Any]) -> Iterator[Part]:
+def _untyped(part: Mapping[str, Any]) -> Part | None:
     """A block of Bedrock or Gemini: its only key says what it is."""
     if isinstance(part.get("text"), str):
-        yield Text(part["text"])
-    elif isinstance(used := part.get("toolUse"), dict):
-        yield Call(
+        return Text(part["text"])
+    if isinstance(used := part.get("toolUse"), dict):
+        return Call(
             str(used.get("name") or "?"), arguments_of(used.get("input", UNSET)), used.get("toolUseId")
         )
-    elif isinstance(given := part.get("toolResult"), dict):
+    if isinstance(given := part.get("toolResult"), dict):
         failed = given.get("status") == "error"
-        yield Result(given.get("toolUseId"), None, told(given.get("content", UNSET)), failed)
-    elif isinstance(called := part.get("function_call", part.get("functionCall")), dict):
-        yield Call(str(called.get("name") or "?"), arguments_of(called.get("args", UNSET)), called.get("id"))
-    elif isinstance(given := part.get("function_response", part.get("functionResponse")), dict):
-        yield Result(given.get("id"), given.get("name"), unwrapped(given.get("response", UNSET)))
+        return Result(given.get("toolUseId"), None, told(given.get("content", UNSET)), failed)
+    if isinstance(called := part.get("function_call", part.get("functionCall")), dict):
+        return Call(str(called.get("name") or "?"), arguments_of(called.get("args", UNSET)), called.get("id"))
+    if isinstance(given := part.get("function_response", part.get("functionResponse")), dict):
+        return Result(given.get("id"), given.get("name"), unwrapped(given.get("response", UNSET)))
+    return None
 
 
 def unwrapped(value: Any) -> Any:

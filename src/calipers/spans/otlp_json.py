@@ -159,7 +159,13 @@ def read_request(document: bytes | bytearray | memoryview) -> Iterator[SpanNode 
 
 _LISTS: Final = re.compile(r'"(spans|logRecords)"\s*:\s*\[')
 _BLANK: Final = re.compile(r"[\s,]*")
-_CHUNK: Final = 1 << 22
+_OPENING: Final = re.compile(r'\{\s*"[^"\\]*"')
+"""How an entry of a list begins; those after it mostly begin alike."""
+_CHUNK: Final = 1 << 20
+_AT_ONCE: Final = 1 << 18
+"""Characters of a list that are read together: so many spans as the processor keeps at hand."""
+_MOST_ENDINGS: Final = 3
+"""In how many places the beginning of a list is tried to be cut off."""
 _LONGEST_NAME: Final = 40
 """Characters at the end of what was read that may be the beginning of a list."""
 
@@ -178,6 +184,8 @@ def read_loosely(
     scan = json.JSONDecoder().raw_decode
     kind: str | None = None
     """What the list holds that is being read."""
+    singly = False
+    """Whether what is in memory is read entry by entry: several at once were tried."""
     while True:
         if kind is None:
             found = _LISTS.search(written, place)
@@ -189,6 +197,11 @@ def read_loosely(
             blank = _BLANK.match(written, place)
             place = blank.end() if blank is not None else place
             if written.startswith("{", place):
+                if not singly:
+                    several, place = _read_several(kind, written, place)
+                    yield from several
+                    singly = not several
+                    continue
                 try:
                     data, place = scan(written, place)
                 except ValueError:  # it is not whole yet
@@ -197,20 +210,42 @@ def read_loosely(
                     yield from _read_one(kind, data)
                     continue
             elif place < len(written):
-                kind = None
+                kind, singly = None, False
                 continue
         more = read(_CHUNK)
         if not more:
             return
         written, place = written[place:] + decoder.decode(more), 0
+        singly = False
+
+
+def _read_several(kind: str, written: str, place: int) -> tuple[list[SpanNode | SpanLog], int]:
+    """Many entries of a list that stand in a text from some place on, and where the first begins that is not among them.
+
+    They are cut off where a later one seems to begin. Had that been inside of an entry, what is before would be no list.
+    """
+    opening = _OPENING.match(written, place)
+    end = place + _AT_ONCE
+    for name in _LISTED:  # another list may begin here
+        if (found := written.find(f'"{name}"', place, end)) >= 0:
+            end = found
+    if opening is None:
+        return [], place
+    for _ in range(_MOST_ENDINGS):
+        end = written.rfind(opening[0], place + 1, end)
+        before = written[place:end].rstrip() if end > 0 else ""
+        if not before:
+            break
+        if before.endswith(","):
+            with contextlib.suppress(msgspec.DecodeError, UnicodeEncodeError):
+                entries = _LISTED[kind].read(f"[{before[:-1]}]")
+                return list(map(_LISTED[kind].make, entries)), end
+    return [], place
 
 
 def _read_one(kind: str, data: Any) -> Iterator[SpanNode | SpanLog]:
     with contextlib.suppress(msgspec.DecodeError):  # what only looks like a span
-        if kind == "spans":
-            yield _node(msgspec.convert(data, _Span))
-        else:
-            yield _log(msgspec.convert(data, _LogRecord))
+        yield _LISTED[kind].make(msgspec.convert(data, _LISTED[kind].entry))
 
 
 def _node(span: _Span) -> SpanNode:
@@ -241,6 +276,20 @@ def _log(record: _LogRecord) -> SpanLog:
     at = time_of(record.time_unix_nano) or time_of(record.observed_time_unix_nano)
     event = log_event(record.event_name, at, _attributes(record.attributes), body)
     return SpanLog(id_of(record.trace_id), id_of(record.span_id), event)
+
+
+class _Listed(NamedTuple):
+    """What the entries of a list are."""
+
+    entry: type
+    read: Callable[[str], list[Any]]
+    make: Callable[[Any], SpanNode | SpanLog]
+
+
+_LISTED: Final = {
+    "spans": _Listed(_Span, msgspec.json.Decoder(list[_Span]).decode, _node),
+    "logRecords": _Listed(_LogRecord, msgspec.json.Decoder(list[_LogRecord]).decode, _log),
+}
 
 
 def _attributes(pairs: list[_Pair] | None) -> dict[str, Any]:
@@ -293,9 +342,14 @@ def time_of(written: str | float) -> int:
 
 def id_of(text: str) -> int:
     """An id as a number, from hexadecimal or base64; 0 for what is neither."""
+    if not text:
+        return 0
     try:
-        if len(text) in {24, 12} and text.endswith("="):
-            return int.from_bytes(base64.b64decode(text))
-        return int(text, 16) & _LARGEST_ID if text else 0
+        return int(text, 16) & _LARGEST_ID
+    except ValueError:
+        if len(text) not in {24, 12} or not text.endswith("="):
+            return 0
+    try:
+        return int.from_bytes(base64.b64decode(text))
     except ValueError:
         return 0

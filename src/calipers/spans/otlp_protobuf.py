@@ -35,7 +35,12 @@ class CutError(InvalidTraceError):
 
 
 def _varint(data: bytes, place: int) -> tuple[int, int]:
-    value = shift = 0
+    value = data[place]
+    place += 1
+    if value < 0x80:
+        return value, place
+    value &= 0x7F
+    shift = 7
     while True:
         byte = data[place]
         place += 1
@@ -117,10 +122,11 @@ def read_large_request(read: Callable[[int], bytes]) -> Iterator[SpanNode | Span
 
     def take(size: int) -> bytes:
         nonlocal buffer, begin, place
-        if begin + size > len(buffer):
-            buffer, begin = buffer[begin:] + read(max(size, _CHUNK)), 0
-            if size > len(buffer):
+        while begin + size > len(buffer):
+            more = read(max(size, _CHUNK))
+            if not more:
                 raise CutError("the data ends within a field")
+            buffer, begin = buffer[begin:] + more, 0
         found = buffer[begin : begin + size]
         begin += size
         place += size
@@ -134,6 +140,16 @@ def read_large_request(read: Callable[[int], bytes]) -> Iterator[SpanNode | Span
         return value | byte << shift
 
     while True:
+        if len(ends) == 2:  # of the spans of a scope, many were read together
+            stop = min(len(buffer), begin + ends[-1] - place)
+            while begin < stop:
+                try:
+                    key, inside, after = _field(buffer, begin, stop)
+                except CutError:
+                    break
+                if key == 0x12 and (found := _record(buffer, inside, after)) is not None:
+                    yield found
+                begin, place = after, place + after - begin
         while ends and place >= ends[-1]:
             ends.pop()
         try:
@@ -155,28 +171,44 @@ def read_large_request(read: Callable[[int], bytes]) -> Iterator[SpanNode | Span
 
 def _level(data: bytes, begin: int, end: int, numbers: tuple[int, ...]) -> Iterator[SpanNode | SpanLog]:
     """What stands below a message: resources hold scopes, and scopes hold spans. A cut one is read up to the cut."""
-    wanted = numbers[0]
+    wanted = numbers[0] << 3 | _BYTES
     place = begin
     while place < end:
         try:
-            number, place_of, stop = next(_fields(data, place, end))
+            key, inside, stop = _field(data, place, end)
         except CutError:
-            inside = _open_field(data, place, end)
-            if inside is not None and inside[0] == wanted and len(numbers) > 1:
-                yield from _level(data, inside[1], end, numbers[1:])
+            opened = _open_field(data, place, end)
+            if opened is not None and opened[0] == wanted and len(numbers) > 1:
+                yield from _level(data, opened[1], end, numbers[1:])
             raise
-        if number == wanted and stop >= 0:
+        if key == wanted:
             if len(numbers) > 1:
-                yield from _level(data, place_of, stop, numbers[1:])
+                yield from _level(data, inside, stop, numbers[1:])
             else:
-                found = _record(data, place_of, stop)
+                found = _record(data, inside, stop)
                 if found is not None:
                     yield found
-        place = stop if stop >= 0 else _after(data, place, end)
+        place = stop
+
+
+def _field(data: bytes, place: int, end: int) -> tuple[int, int, int]:
+    """The key of the field that begins at a place, and where what it holds begins and ends."""
+    try:
+        key, inside = _varint(data, place)
+        if key & 7 != _BYTES:
+            return key, inside, _after(data, place, end)
+        size, inside = data[inside], inside + 1
+        if size >= 0x80:
+            size, inside = _varint(data, inside - 1)
+    except IndexError:
+        raise CutError("the data ends within a field") from None
+    if inside + size > end:
+        raise CutError("the data ends within a field")
+    return key, inside, inside + size
 
 
 def _open_field(data: bytes, place: int, end: int) -> tuple[int, int] | None:
-    """Number and begin of the field of bytes that the data ends in."""
+    """Key and begin of the field of bytes that the data ends in."""
     try:
         key, place = _varint(data, place)
         if key & 7 != _BYTES:
@@ -184,7 +216,7 @@ def _open_field(data: bytes, place: int, end: int) -> tuple[int, int] | None:
         _, place = _varint(data, place)
     except (IndexError, CutError):
         return None
-    return (key >> 3, place) if place <= end else None
+    return (key, place) if place <= end else None
 
 
 def _after(data: bytes, place: int, end: int) -> int:
@@ -223,12 +255,12 @@ def _span(data: bytes, begin: int, end: int) -> SpanNode:
     place = begin
     while place < end:  # as `_fields` does it, without a generator: this is where the time goes
         key = data[place]
-        if key in {0x39, 0x41}:
-            (times[key >> 3 & 1],) = _fixed64(data, place + 1)
-            place += 9
-            continue
         if key & 7 != _BYTES or key >= 0x80:
-            place = _after(data, place, end)
+            if key == 0x39 or key == 0x41:  # noqa: PLR1714 - a set takes longer
+                times[key >> 3 & 1] = _fixed64(data, place + 1)[0]
+                place += 9
+            else:
+                place = _after(data, place, end)
             continue
         size = data[place + 1]
         place += 2
@@ -238,7 +270,13 @@ def _span(data: bytes, begin: int, end: int) -> SpanNode:
         if stop > end:
             raise CutError("the data ends within a field")
         if key == 0x4A:
-            _pair(data, place, stop, attributes)
+            if size > _LONGEST_KNOWN:
+                name_of, value = _pair(data, place, stop)
+            else:
+                written = data[place:stop]
+                known = _PAIRS.get(written)
+                name_of, value = known if known is not None else _short_pair(written)
+            attributes[name_of] = value
         elif key < 0x28:
             ids[key >> 3] = int.from_bytes(data[place:stop])
         elif key == 0x2A:
@@ -275,7 +313,8 @@ def _event(data: bytes, begin: int, end: int) -> SpanEvent:
         elif number == 2:
             name = _text(data, value, stop)
         elif number == 3:
-            _pair(data, value, stop, attributes)
+            key, told = _pair(data, value, stop)
+            attributes[key] = told
     return SpanEvent(name, time_ns=at, attributes=attributes)
 
 
@@ -290,7 +329,8 @@ def _log(data: bytes, begin: int, end: int) -> SpanLog | None:
         elif number == 5:
             body = _value(data, value, stop)
         elif number == 6:
-            _pair(data, value, stop, attributes)
+            key, told = _pair(data, value, stop)
+            attributes[key] = told
         elif number == 9:
             trace_id = int.from_bytes(data[value:stop])
         elif number == 10:
@@ -312,7 +352,23 @@ _KEYS: Final[dict[bytes, str]] = {}
 """Names of attributes that were read before: a file has few, and each of them thousands of times."""
 
 
-def _pair(data: bytes, begin: int, end: int, into: dict[str, Any]) -> None:
+_PAIRS: Final[dict[bytes, tuple[str, Any]]] = {}
+"""Attributes that were read before: most of the short ones say the same in many spans."""
+_MOST_PAIRS: Final = 10_000
+_LONGEST_KNOWN: Final = 100
+_SHARED: Final = frozenset({str, int, bool, float, type(None)})
+
+
+def _short_pair(written: bytes) -> tuple[str, Any]:
+    found = _pair(written, 0, len(written))
+    if type(found[1]) in _SHARED:
+        if len(_PAIRS) >= _MOST_PAIRS:
+            _PAIRS.clear()
+        _PAIRS[written] = found
+    return found
+
+
+def _pair(data: bytes, begin: int, end: int) -> tuple[str, Any]:
     # The common pair is a short key and a text or an integer: read without a loop. Anything else takes the long way.
     middle = begin + 2 + data[begin + 1]
     if middle + 3 < end and data[begin] == 0x0A and data[begin + 1] < 0x80 and data[middle] == 0x12:
@@ -330,23 +386,18 @@ def _pair(data: bytes, begin: int, end: int, into: dict[str, Any]) -> None:
                     _KEYS[written] = key
             # The value is all that the pair has left: nothing else may stand in it.
             if kind == 0x18:
-                into[key] = _signed(_varint(data, place + 1)[0])
-                return
+                return key, _signed(_varint(data, place + 1)[0])
             place += 2
             while data[place - 1] >= 0x80:
                 place += 1
-            try:
-                into[key] = data[place:end].decode()
-            except UnicodeDecodeError:
-                into[key] = _text(data, place, end)
-            return
+            return key, _text(data, place, end)
     key, value = "", None
     for number, start, stop in _fields(data, begin, end):
         if number == 1:
             key = _text(data, start, stop)
         elif number == 2:
             value = _value(data, start, stop)
-    into[key] = value
+    return key, value
 
 
 def _signed(value: int) -> int:
@@ -372,7 +423,8 @@ def _value(data: bytes, begin: int, end: int) -> Any:
             found = {}
             for field, place, limit in _fields(data, value, stop):
                 if field == 1:
-                    _pair(data, place, limit, found)
+                    key, inner = _pair(data, place, limit)
+                    found[key] = inner
         elif number == 7:
             found = base64.b64encode(data[value:stop]).decode()
     return found

@@ -47,6 +47,8 @@ _GZIP: Final = b"\x1f\x8b"
 _CHUNK: Final = 1 << 20
 _MOST_IN_MEMORY: Final = 1 << 25
 """Bytes of files that are read into memory. As objects of Python they take several times as much."""
+_MANY_TRACES: Final = 1000
+"""For fewer it does not matter how long the collector takes."""
 _MOST_NAMES: Final = 3
 """How many names a note lists."""
 
@@ -85,7 +87,12 @@ def read_traces(*paths: str | os.PathLike[str]) -> list[Trace]:
 def read_recording(*paths: str | os.PathLike[str]) -> Recording:
     """The conversations in some files, and what could not be read."""
     notes: dict[str, None] = {}
-    traces = list(iter_traces(paths, notes.setdefault))
+    with _collector_paused:
+        traces = list(iter_traces(paths, notes.setdefault))
+        if len(traces) >= _MANY_TRACES and not gc.get_freeze_count():
+            # They stay: this puts them among the oldest objects, where the collector would put them after a look at each.
+            gc.freeze()
+            gc.unfreeze()
     return Recording(traces, list(notes))
 
 
@@ -178,16 +185,19 @@ def _traces_of(nodes: Sequence[SpanNode], logs: Iterable[SpanLog], note: Callabl
         note(f"{plural(homeless, 'log record')} without a span: it is not in these files")
     tree = SpanTree(nodes)
     runs, unread = runs_in(tree)
-    known = {run.trace_id for run in runs}
-    strangers = Counter(node.name for node in unread if node.trace_id not in known)
-    if strangers:
+    known = {run.trace_id for run in runs} if unread else ()
+    if strange := [node.name for node in unread if node.trace_id not in known]:
+        strangers = Counter(strange)
         names = ", ".join(repr(name) for name, _ in strangers.most_common(_MOST_NAMES))
         more = len(strangers) - _MOST_NAMES
         note(
-            f"{plural(strangers.total(), 'span')} outside of any run of an agent, by no known convention: "
+            f"{plural(len(strange), 'span')} outside of any run of an agent, by no known convention: "
             f"{names}{f' and {more} more' if more > 0 else ''}"
         )
-    return [trace_of(conversation) for conversation in conversations(runs)]
+    traces = [trace_of(conversation) for conversation in conversations(runs)]
+    for node in tree:  # without the circles they are gone at once, and the collector has nothing to look for
+        node.parent, node.children = None, ()
+    return traces
 
 
 # ---------------------------------------------------------------------- files
@@ -266,19 +276,20 @@ def _read_file(
     if is_text and not (begin[:1] == b"\n" and otlp_protobuf.is_request(begin)):
         yield from _read_text(file, begin.removeprefix(b"\xef\xbb\xbf"), name, note)
     else:
-        yield from _read_binary(begin + file.read(_MOST_IN_MEMORY), file, name, note)
+        yield from _read_binary(file, begin, name, note)
     if isinstance(file, _Unzipped) and file.is_cut:
         note(f"{name!r} is cut off: its end is missing, what stands before it was read")
 
 
 def _read_binary(
-    data: bytes, file: BinaryIO | _Unzipped, name: str, note: Callable[[str], Any]
+    file: BinaryIO | _Unzipped, begin: bytes, name: str, note: Callable[[str], Any]
 ) -> Iterator[SpanNode | SpanLog]:
     try:
-        if len(data) > _MOST_IN_MEMORY and otlp_protobuf.is_request(data):
-            yield from otlp_protobuf.read_large_request(_after(data, file))
+        more = file.read(_MOST_IN_MEMORY)
+        if len(more) == _MOST_IN_MEMORY and otlp_protobuf.is_request(begin):
+            yield from otlp_protobuf.read_large_request(_after(begin, _after(more, file.read)))
             return
-        data += file.read()
+        data = begin + more + file.read()
         requests = [data] if otlp_protobuf.is_request(data) else otlp_protobuf.sized_requests(data)
         if not requests:
             note(f"{name!r} is no recording: it is neither JSON nor OTLP; it begins {data[:20]!r}")
@@ -288,10 +299,10 @@ def _read_binary(
         note(f"{name!r} is cut off or damaged: {error}; what stands before that was read")
 
 
-def _after(data: bytes, file: BinaryIO | _Unzipped) -> Callable[[int], bytes]:
-    """What reads some bytes first, and then a file."""
+def _after(data: bytes, read: Callable[[int], bytes]) -> Callable[[int], bytes]:
+    """What reads some bytes first, and then what is read after them."""
     begun = io.BytesIO(data)
-    return lambda size: begun.read(size) or file.read(size)
+    return lambda size: begun.read(size) or read(size)
 
 
 def _read_text(
@@ -304,7 +315,7 @@ def _read_text(
     if len(begin) >= _CHUNK and any(name in begin[:200] for name in (b'"resourceSpans"', b'"resourceLogs"')):
         more = file.read(_MOST_IN_MEMORY)
         if len(more) == _MOST_IN_MEMORY:
-            yield from otlp_json.read_loosely(begin + more, file.read)
+            yield from otlp_json.read_loosely(begin, _after(more, file.read))
             return
         document = begin + more
     else:

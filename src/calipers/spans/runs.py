@@ -18,13 +18,12 @@ from typing import Any, Final
 import msgspec
 from msgspec import UNSET
 
-from .conventions import openinference
-from .conventions.family import step_of
+from .conventions import genai, openinference
+from .conventions.family import follows_genai, step_of
 from .messages import Call, Message, Result, Text, parts_of, tell_content
 from .steps import AgentStep, ModelStep, ToolStep, text
 from .tree import SpanNode, SpanTree
 
-_CONVERSATION: Final = ("gen_ai.conversation.id", "session.id")
 _VALUES: Final = ("model", "input_tokens", "output_tokens", "cost", "error", "response_id")
 """What each span of a request may tell."""
 
@@ -89,13 +88,8 @@ class Run(msgspec.Struct):
     requests: list[Request]
     tools: list[ToolStep]
     roots: list[SpanNode]
-
-    @property
-    def start_ns(self) -> int:
-        """When it began."""
-        starts = [request.start_ns for request in self.requests[:1]]
-        starts += [step.node.start_ns for steps in (self.agents, self.tools) for step in steps[:1]]
-        return min(starts)
+    start_ns: int
+    """When it began."""
 
 
 # ---------------------------------------------------------------------- spans to runs
@@ -120,7 +114,7 @@ def runs_in(tree: SpanTree) -> tuple[list[Run], list[SpanNode]]:
         above = _NOWHERE if node.parent is None else places[id(node.parent)]
         step = step_of(node)
         conversation = (
-            step.conversation if step is not None else text(node.attributes, *_CONVERSATION)
+            step.conversation if step is not None else text(node.attributes, *genai.CONVERSATION)
         ) or above.conversation
         agent, request = above.agent, above.request
         if step is None:
@@ -176,14 +170,20 @@ def _runs(found: dict[tuple[int, int], _Found]) -> Iterator[Run]:
 
 def _run(trace_id: int, conversation: str | None, parts: Sequence[_Found]) -> Run:
     agents = [step for part in parts for step in part.agents]
-    tools = sorted((step for part in parts for step in part.tools), key=lambda step: step.node.start_ns)
-    models = [each for part in parts for each in part.models]
-    requests = sorted(_requests(models), key=lambda request: request.start_ns)
+    tools = [step for part in parts for step in part.tools]
+    tools.sort(key=lambda step: step.node.start_ns)
+    requests = _requests([each for part in parts for each in part.models])
+    requests.sort(key=lambda request: request.start_ns)
     roots = [step.node for step in agents if step.node.parent is None] or [step.node for step in agents[:1]]
-    return Run(trace_id, conversation, agents, requests, tools, roots)
+    starts = [request.start_ns for request in requests[:1]]
+    starts += [step.node.start_ns for step in agents[:1]]
+    starts += [step.node.start_ns for step in tools[:1]]
+    return Run(trace_id, conversation, agents, requests, tools, roots, min(starts))
 
 
 def _requests(models: Sequence[tuple[ModelStep, ModelStep | None]]) -> list[Request]:
+    if all(above is None for _, above in models):
+        return _without_doubles([Request([step]) for step, _ in models])
     outer = {id(above) for _, above in models if above is not None}
     above_of = {id(step): above for step, above in models}
     found: list[Request] = []
@@ -197,13 +197,13 @@ def _requests(models: Sequence[tuple[ModelStep, ModelStep | None]]) -> list[Requ
             chain.append(above)
         found.append(Request(chain))
     found.reverse()
-    if len({step.convention for step, _ in models}) < 2:
-        return found
     return _without_doubles(found)
 
 
-def _without_doubles(requests: Iterable[Request]) -> list[Request]:
+def _without_doubles(requests: list[Request]) -> list[Request]:
     """Requests of two conventions with the same id of the answer made one."""
+    if len({step.convention for request in requests for step in request.steps}) < 2:
+        return requests
     by_answer: dict[str, Request] = {}
     found: list[Request] = []
     for request in requests:
@@ -326,13 +326,10 @@ def _keys(messages: Iterable[Message]) -> list[tuple[str, str | None]]:
 # ---------------------------------------------------------------------- which traces may belong together
 
 
-def conversation_names(spans: Iterable[SpanNode]) -> set[str]:
-    """The conversations that some spans name."""
-    found = {
-        step.conversation if (step := step_of(node)) is not None else text(node.attributes, *_CONVERSATION)
-        for node in spans
-    }
-    return {name for name in found if name is not None}
+def conversation_of(node: SpanNode) -> str | None:
+    """The conversation that a span names."""
+    step = None if follows_genai(node) else step_of(node)
+    return text(node.attributes, *genai.CONVERSATION) if step is None else step.conversation
 
 
 def linked_by_messages(spans: Iterable[SpanNode]) -> tuple[list[int], list[int]]:

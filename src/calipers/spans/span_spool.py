@@ -1,52 +1,72 @@
-"""Spans on disk, sorted into what belongs together: for recordings that do not fit into memory. `SpanSpool`.
+"""Spans in a file, sorted into what belongs together: for recordings that do not fit into memory. `SpanSpool`.
 
-A conversation may be spread over a whole recording, so nothing can be told of it before all is read. Spans go into a
-temporary SQLite database as they come. Then the traces are joined that may share a conversation: those that name the same one, and those
-where one begins with what was said in the other. Each group is small, and is read as if
-it were a recording of its own. Memory is needed for one group, and some bytes a trace.
+A conversation may be spread over a whole recording, so nothing can be told of it before all is read. Spans go into a temporary file as
+they come. Then the traces are joined that may share a conversation: those that name the same one, and those where one begins with
+what was said in the other. Each group is small, and is read as if it were a recording of its own. Memory is needed for one group,
+some bytes a span, and some more a trace.
 """
 
-import sqlite3
 import tempfile
 from array import array
-from collections.abc import Iterator
-from contextlib import closing
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 from types import TracebackType
-from typing import Any, Self
+from typing import Final, Self
 
 import msgspec
 
 from .otlp_json import SpanLog, join_logs
-from .runs import conversation_names, linked_by_messages
+from .runs import conversation_of, linked_by_messages
 from .tree import SpanEvent, SpanNode
 
-_BATCH = 1000
-_LARGEST = (1 << 63) - 1
+_LARGEST: Final = (1 << 63) - 1
+_BUFFER: Final = 1 << 16
+_AT_ONCE: Final = 1 << 16
+"""Bytes of a group that are read in one go, with what may stand between."""
+_NONE: Final = -1
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder().decode
 
-_TABLES = """
-PRAGMA journal_mode = OFF;
-PRAGMA synchronous = OFF;
-PRAGMA temp_store = FILE;
-PRAGMA cache_size = -16000;
-CREATE TABLE span (trace BLOB, data BLOB);
-CREATE TABLE named (name TEXT, number INTEGER);
-CREATE TABLE ended (said INTEGER, number INTEGER);
-CREATE TABLE begun (said INTEGER, number INTEGER);
-CREATE TABLE member (trace BLOB PRIMARY KEY, number INTEGER, home INTEGER, start INTEGER) WITHOUT ROWID;
-"""
+
+class _Marks:
+    """Numbers that traces share, each with the trace that has it."""
+
+    def __init__(self) -> None:
+        self.marks = array("q")
+        self.traces = array("q")
+
+    def add(self, mark: int, trace: int) -> None:
+        self.marks.append(mark)
+        self.traces.append(trace)
+
+    def by_mark(self) -> Iterator[tuple[int, list[int]]]:
+        """Each number with its traces, in order."""
+        ordered = sorted(range(len(self.marks)), key=self.marks.__getitem__)
+        for mark, places in groupby(ordered, self.marks.__getitem__):
+            yield mark, [self.traces[place] for place in places]
 
 
 class SpanSpool:
     """Spans and log records in a temporary file. A context manager: the file is gone after the block."""
 
     def __init__(self) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="calipers-")
-        self._base = sqlite3.connect(Path(self._folder.name) / "spans.db", isolation_level=None)
-        self._base.executescript(_TABLES)
-        self._waiting: list[tuple[bytes, bytes]] = []
+        self._file = tempfile.TemporaryFile(prefix="calipers-", buffering=_BUFFER)  # noqa: SIM115 - closed by the block
+        self._size = 0
+        self._ends = array("Q", [0])
+        """Where the file has each item: it ends there, and the next one begins."""
+        self._before = array("q")
+        """The item of the same trace that came before each."""
+        self._numbers: dict[int, int] = {}
+        """Of traces, by their ids."""
+        self._last = array("q")
+        """The last item of each trace."""
+        self._starts = array("q")
+        """When each trace began."""
+        self._homes = array("q")
+        """A trace that each is joined with; itself if it is the first of its group."""
+        self._name = array("q")
+        """A number for the last conversation that each trace named."""
+        self._names = _Marks()
 
     def __enter__(self) -> Self:
         return self
@@ -54,127 +74,115 @@ class SpanSpool:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self._base.close()
-        self._folder.cleanup()
+        self._file.close()
 
     def add(self, item: SpanNode | SpanLog) -> None:
         """Take a span or a log record."""
-        self._waiting.append((item.trace_id.to_bytes(16), _packed(item)))
-        if len(self._waiting) >= _BATCH:
-            self._flush()
-
-    def _flush(self) -> None:
-        self._base.execute("BEGIN")
-        self._base.executemany("INSERT INTO span VALUES (?, ?)", self._waiting)
-        self._base.execute("COMMIT")
-        self._waiting.clear()
+        number = self._numbers.get(item.trace_id)
+        if number is None:
+            number = self._numbers[item.trace_id] = len(self._last)
+            self._last.append(_NONE)
+            self._starts.append(_LARGEST)
+            self._homes.append(number)
+            self._name.append(_NONE)
+        self._size += self._file.write(_packed(item))
+        self._ends.append(self._size)
+        self._before.append(self._last[number])
+        self._last[number] = len(self._before) - 1
+        if isinstance(item, SpanNode):
+            start = item.start_ns & _LARGEST
+            self._starts[number] = min(self._starts[number], start)
+            name = conversation_of(item)
+            if name is not None and (mark := hash(name)) != self._name[number]:
+                self._name[number] = mark
+                self._names.add(mark, number)
 
     def groups(self) -> Iterator[tuple[list[SpanNode], list[SpanLog]]]:
         """The spans and log records of traces that may share a conversation, those that began first first."""
-        self._flush()
-        self._note_traces()
-        self._join_traces()
-        rows = self._base.execute(
-            "SELECT member.home, span.data FROM span JOIN member USING (trace) ORDER BY member.start, member.home"
+        ids = list(self._numbers)
+        self._numbers = {}
+        for _, traces in self._names.by_mark():
+            self._join(traces)
+        self._join_by_messages(ids)
+        homes = array("q", map(self._home, range(len(ids))))
+        first = self._starts[:]
+        for number, home in enumerate(homes):
+            first[home] = min(first[home], self._starts[number])
+        ordered = sorted(range(len(ids)), key=lambda number: (first[homes[number]], homes[number]))
+        for _, numbers in groupby(ordered, homes.__getitem__):
+            yield self._items(list(numbers), ids)
+
+    def _items(self, numbers: Sequence[int], ids: Sequence[int]) -> tuple[list[SpanNode], list[SpanLog]]:
+        """All of some traces, in the order in which it came."""
+        places: list[tuple[int, int]] = []
+        for number in numbers:
+            place, trace_id = self._last[number], ids[number]
+            while place != _NONE:
+                places.append((place, trace_id))
+                place = self._before[place]
+        places.sort()
+        ends, seek, read = self._ends, self._file.seek, self._file.read
+        begin, end = ends[places[0][0]], ends[places[-1][0] + 1]
+        items: list[SpanNode | SpanLog] = []
+        if end - begin <= _AT_ONCE:
+            seek(begin)
+            data = read(end - begin)
+            for place, trace_id in places:
+                items.append(_unpacked(data[ends[place] - begin : ends[place + 1] - begin], trace_id))
+        else:
+            for place, trace_id in places:
+                seek(ends[place])
+                items.append(_unpacked(read(ends[place + 1] - ends[place]), trace_id))
+        return (
+            [item for item in items if isinstance(item, SpanNode)],
+            [item for item in items if isinstance(item, SpanLog)],
         )
-        with closing(rows):
-            home: int | None = None
-            items: list[SpanNode | SpanLog] = []
-            for number, data in rows:
-                if number != home and items:
-                    yield _parted(items)
-                    items = []
-                home = number
-                items.append(_unpacked(data))
-            if items:
-                yield _parted(items)
 
-    def _note_traces(self) -> None:
-        """Note of each trace when it began, which conversations it names, and what was said in it."""
-        rows = self._base.execute("SELECT trace, data FROM span ORDER BY trace")
-        with closing(rows):
-            self._base.execute("BEGIN")
-            number, trace = 0, None
-            items: list[SpanNode | SpanLog] = []
-            for each, data in rows:
-                if each != trace and items:
-                    self._note_trace(number, trace, items)
-                    number, items = number + 1, []
-                trace = each
-                items.append(_unpacked(data))
-            if items:
-                self._note_trace(number, trace, items)
-                number += 1
-            self._base.execute("COMMIT")
-        self._count = number
+    def _join_by_messages(self, ids: Sequence[int]) -> None:
+        """Join the traces that name no conversation, where one begins with what was said in the other."""
+        ended, begun = _Marks(), _Marks()
+        for number, mark in enumerate(self._name):
+            if mark == _NONE:
+                spans, logs = self._items([number], ids)
+                join_logs(spans, logs)
+                ends, begins = linked_by_messages(spans)
+                for said in ends:
+                    ended.add(said, number)
+                for said in begins:
+                    begun.add(said, number)
+        asked = begun.by_mark()
+        begin = next(asked, None)
+        for mark, others in ended.by_mark():
+            while begin is not None and begin[0] < mark:
+                begin = next(asked, None)
+            if begin is not None and begin[0] == mark:
+                self._join([*others, *begin[1]])
 
-    def _note_trace(self, number: int, trace: Any, items: list[SpanNode | SpanLog]) -> None:
-        spans, logs = _parted(items)
-        insert = self._base.execute
-        start = min((span.start_ns & _LARGEST for span in spans), default=0)
-        insert("INSERT INTO member VALUES (?, ?, ?, ?)", (trace, number, number, start))
-        names = conversation_names(spans)
-        for name in names:
-            insert("INSERT INTO named VALUES (?, ?)", (name, number))
-        if names:
-            return
-        join_logs(spans, logs)
-        ends, begins = linked_by_messages(spans)
-        for said in ends:
-            insert("INSERT INTO ended VALUES (?, ?)", (said, number))
-        for said in begins:
-            insert("INSERT INTO begun VALUES (?, ?)", (said, number))
+    def _home(self, number: int) -> int:
+        homes = self._homes
+        while homes[number] != number:
+            homes[number] = homes[homes[number]]
+            number = homes[number]
+        return number
 
-    def _join_traces(self) -> None:
-        """Give traces that may share a conversation one home."""
-        homes = array("q", range(self._count))
-
-        def home(number: int) -> int:
-            while homes[number] != number:
-                homes[number] = homes[homes[number]]
-                number = homes[number]
-            return number
-
-        joined = False
-        for question in (
-            "SELECT min(number) OVER (PARTITION BY name), number FROM named",
-            "SELECT ended.number, begun.number FROM begun JOIN ended USING (said)",
-        ):
-            for one, other in self._base.execute(question):
-                first, second = sorted((home(one), home(other)))
-                homes[second] = first
-                joined = joined or first != second
-        if not joined:
-            return
-        self._base.execute("CREATE INDEX by_number ON member (number)")
-        self._base.execute("BEGIN")
-        for number in range(self._count):
-            if (own := home(number)) != number:
-                self._base.execute("UPDATE member SET home = ? WHERE number = ?", (own, number))
-        self._base.execute(
-            "UPDATE member SET start = first FROM (SELECT home AS same, min(start) AS first FROM member GROUP BY home) "
-            "WHERE home = same"
-        )
-        self._base.execute("COMMIT")
-
-
-def _parted(items: list[SpanNode | SpanLog]) -> tuple[list[SpanNode], list[SpanLog]]:
-    return (
-        [item for item in items if isinstance(item, SpanNode)],
-        [item for item in items if isinstance(item, SpanLog)],
-    )
+    def _join(self, traces: Iterable[int]) -> None:
+        homes = {self._home(number) for number in traces}
+        first = min(homes)
+        for home in homes:
+            self._homes[home] = first
 
 
 def _packed(item: SpanNode | SpanLog) -> bytes:
     if isinstance(item, SpanLog):
         event = item.event
-        return _encode((f"{item.trace_id:x}", item.span_id, event.name, event.time_ns, event.attributes))
+        return _encode((f"{item.span_id:x}", event.name, event.time_ns, event.attributes))
+    # An id of more than 64 bits, which no span should have, is written as a text.
+    span_id, parent = item.span_id, item.parent_span_id
     return _encode(
         (
             item.name,
-            f"{item.trace_id:x}",
-            item.span_id,
-            item.parent_span_id,
+            span_id if span_id >> 64 == 0 else f"{span_id:x}",
+            parent if parent is None or parent >> 64 == 0 else f"{parent:x}",
             item.start_ns,
             item.end_ns,
             item.attributes,
@@ -185,15 +193,19 @@ def _packed(item: SpanNode | SpanLog) -> bytes:
     )
 
 
-def _unpacked(data: bytes) -> SpanNode | SpanLog:
+def _unpacked(data: bytes, trace_id: int) -> SpanNode | SpanLog:
     found = _decode(data)
-    if len(found) == 5:
-        trace_id, span_id, name, at, attributes = found
-        return SpanLog(int(trace_id, 16), span_id, SpanEvent(name, time_ns=at, attributes=attributes))
-    name, trace_id, span_id, parent, start, end, attributes, status, described, events = found
+    if len(found) == 4:
+        span_id, name, at, attributes = found
+        return SpanLog(trace_id, int(span_id, 16), SpanEvent(name, time_ns=at, attributes=attributes))
+    name, span_id, parent, start, end, attributes, status, described, events = found
+    if type(span_id) is str:
+        span_id = int(span_id, 16)
+    if type(parent) is str:
+        parent = int(parent, 16)
     return SpanNode(
         name,
-        trace_id=int(trace_id, 16),
+        trace_id=trace_id,
         span_id=span_id,
         parent_span_id=parent,
         start_ns=start,
@@ -201,5 +213,7 @@ def _unpacked(data: bytes) -> SpanNode | SpanLog:
         attributes=attributes,
         status=status,
         status_message=described,
-        events=tuple(SpanEvent(event, time_ns=at, attributes=told) for event, at, told in events),
+        events=tuple([SpanEvent(event, time_ns=at, attributes=told) for event, at, told in events])
+        if events
+        else (),
     )

@@ -124,8 +124,7 @@ def span_failure(node: SpanNode) -> SpanFailure | None:
 
 def failure_of(node: SpanNode) -> str | None:
     """Why a span failed, in words; `None` if it did not."""
-    found = span_failure(node)
-    return None if found is None else str(found)
+    return None if node.status != "error" else str(span_failure(node))
 
 
 def count(attributes: dict[str, Any], *names: str) -> int | None:
@@ -143,7 +142,7 @@ def text(attributes: dict[str, Any], *names: str) -> str | None:
     """The first of some attributes that is a text with something in it."""
     for name in names:
         value = attributes.get(name)
-        if type(value) is str and value:
+        if value and type(value) is str:
             return value
     return None
 

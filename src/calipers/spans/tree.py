@@ -16,6 +16,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from operator import attrgetter
 from typing import Any, Final, Self, TypeAlias, cast, get_args
 
 from calipers.data.argument_checks import is_number
@@ -206,14 +207,19 @@ class SpanTree:
             by_id[span.trace_id, span.span_id] = replace(span) if span.in_tree else span
         nodes = sorted(by_id.values(), key=_order)
         parents: dict[SpanNode, SpanNode] = {}
+        passed: set[SpanNode] = set()
+        ordered = True  # each parent stands before its children: then there are no cycles
         for node in nodes:
             if node.parent_span_id is not None:
                 parent = by_id.get((node.trace_id, node.parent_span_id))
                 if parent is not None:
                     parents[node] = parent
-        _cut_cycles(nodes, parents)
-        self.roots = tuple(node for node in nodes if node not in parents)
-        self._nodes = _link(nodes, parents, self.roots)
+                    ordered = ordered and parent in passed
+            passed.add(node)
+        if not ordered:
+            _cut_cycles(nodes, parents)
+        self.roots = tuple([node for node in nodes if node not in parents])
+        self._nodes = _link(parents, self.roots)
 
     def __iter__(self) -> Iterator[SpanNode]:
         return iter(self._nodes)
@@ -317,8 +323,7 @@ def moment(ns: int) -> datetime:
     return _EPOCH + timedelta(0, 0, ns // 1000)  # by place: by name it takes twice as long
 
 
-def _order(node: SpanNode) -> tuple[int, int]:
-    return node.start_ns, node.end_ns
+_order: Final = attrgetter("start_ns", "end_ns")
 
 
 def _cut_cycles(nodes: Iterable[SpanNode], parents: dict[SpanNode, SpanNode]) -> None:
@@ -339,23 +344,27 @@ def _cut_cycles(nodes: Iterable[SpanNode], parents: dict[SpanNode, SpanNode]) ->
         done.update(path)
 
 
-def _link(
-    nodes: Iterable[SpanNode], parents: Mapping[SpanNode, SpanNode], roots: Iterable[SpanNode]
-) -> tuple[SpanNode, ...]:
+def _link(parents: Mapping[SpanNode, SpanNode], roots: Iterable[SpanNode]) -> tuple[SpanNode, ...]:
     """Sets each node's place, and returns the nodes with each before its children and first child first."""
-    children: dict[SpanNode, list[SpanNode]] = {node: [] for node in nodes}
+    children: dict[SpanNode, list[SpanNode]] = {}
     for node, parent in parents.items():
-        children[parent].append(node)
+        children.setdefault(parent, []).append(node)
     ordered: list[SpanNode] = []
-    stack = list(reversed(tuple(roots)))
+    stack = list(roots)
+    stack.reverse()
     while stack:
         node = stack.pop()
-        node.parent = parents.get(node)
-        node.children = tuple(children[node])
-        node.depth = node.parent.depth + 1 if node.parent is not None else 0
+        above = node.parent = parents.get(node)
+        node.depth = 0 if above is None else above.depth + 1
         node.in_tree = True
         ordered.append(node)
-        stack.extend(reversed(node.children))
+        below = children.get(node)
+        if below is None:
+            node.children = ()
+        else:
+            node.children = tuple(below)
+            below.reverse()
+            stack += below
     return tuple(ordered)
 
 

@@ -29,6 +29,8 @@ from calipers.spans.tree import SpanNode
 MODELS: Final = frozenset({"chat", "generate_content", "text_completion"})
 AGENTS: Final = frozenset({"invoke_agent", "invoke_workflow"})
 CONVENTION: Final = "gen_ai"
+CONVERSATION: Final = ("gen_ai.conversation.id", "session.id")
+"""What names the conversation of a span."""
 
 _GIVEN: Final = "gen_ai.input.messages"
 _ANSWER: Final = "gen_ai.output.messages"
@@ -49,7 +51,7 @@ def read(node: SpanNode) -> Step | None:
     """What a span of these conventions says."""
     attributes = node.attributes
     operation = str(attributes["gen_ai.operation.name"])
-    conversation = text(attributes, "gen_ai.conversation.id", "session.id")
+    conversation = text(attributes, *CONVERSATION)
     if operation == "execute_tool":
         return _tool(node, conversation)
     if operation in MODELS:
@@ -81,7 +83,9 @@ def read(node: SpanNode) -> Step | None:
 
 
 def _cost(attributes: dict[str, Any]) -> float | None:
-    value = attributes.get("operation.cost")
+    if "operation.cost" not in attributes:
+        return None
+    value = attributes["operation.cost"]
     return float(value) if is_number(value) and 0 <= value < math.inf else None
 
 
