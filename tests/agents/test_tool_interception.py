@@ -202,3 +202,23 @@ def test_a_chain_of_changes_is_their_composition(steps, value):
         expected = expected * 3 + step
     with intercepting_tools(*chain):
         assert call_tool("t", {}, lambda: value) == expected
+
+
+def test_of_a_marked_tool_inside_an_intercepted_call_the_trace_has_what_the_agent_saw():
+    async def run():
+        broken = Interceptor(change=lambda _: Raise(OSError("gone")))
+        with TraceRecorder("bot") as recording:
+            with intercepting_tools(Interceptor(change=louder)):
+                call_tool("search", {"query": "desk"}, lambda: search("desk"))
+                await await_tool("fetch", {"query": "desk"}, lambda: fetch("desk"))
+            with intercepting_tools(broken), pytest.raises(OSError, match="gone"):
+                call_tool("search", {"query": "desk"}, lambda: search("desk"))
+        return recording.trace
+
+    calls = asyncio.run(run()).tool_calls
+    assert [(call.output, call.error) for call in calls] == [
+        ("found desk!", None),
+        ("found desk!", None),
+        (None, "OSError: gone"),
+    ]
+    assert [call.success for call in calls] == [True, True, False]

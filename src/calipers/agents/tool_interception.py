@@ -1,7 +1,7 @@
 """Tool calls on their way: an interceptor decides what becomes of a call before the tool runs, and of its outcome after.
 
-`intercepting_tools` sets the interceptors of a block. A tool marked with `@tool` goes through them; the trace records what the agent
-saw. Tools that only a framework's adapter records do not go through them yet. Without interceptors a call costs one look at a variable.
+`intercepting_tools` sets the interceptors of a block. Tools marked with `@tool` go through them, and tools of an agent that the adapter
+of its framework runs. The trace records what the agent saw. Without interceptors a call costs one look at a variable.
 
 - Interceptors stand one inside the other, the first one outermost: it is asked first, and sees the outcome last.
 - One that returns or raises in the tool's place ends the way: those inside of it and the tool are not asked. Those outside of
@@ -74,6 +74,8 @@ class _UnderWay:
     def __init__(self, name: str) -> None:
         self.name = name
         self.taken = False
+        self.record: Callable[[Outcome], None] | None = None
+        """Records of the marked function what the agent saw in the place of its outcome."""
 
 
 _UNDER_WAY: ContextVar[_UnderWay | None] = ContextVar("calipers_intercepted_call", default=None)
@@ -141,10 +143,13 @@ class _Way:
                 return
             self._passed.append(each)
 
-    def seen(self, outcome: Outcome) -> Any:
+    def seen(self, outcome: Outcome, under_way: _UnderWay | None = None) -> Any:
         """What the agent sees of an outcome: the value, or what it raises."""
+        given = outcome
         for each in reversed(self._passed):
             outcome = each.after(self._name, self._arguments, outcome)
+        if outcome is not given and under_way is not None and under_way.record is not None:
+            under_way.record(outcome)
         if isinstance(outcome, Raise):
             raise outcome.error
         return outcome.value
@@ -168,7 +173,8 @@ def call_tool(
         time.sleep(way.delay)
     if way.outcome is not None:
         return way.seen(way.outcome)
-    token = None if is_marked else _UNDER_WAY.set(_UnderWay(name))
+    under_way = None if is_marked else _UnderWay(name)
+    token = None if under_way is None else _UNDER_WAY.set(under_way)
     try:
         value = function()
     except Exception as error:
@@ -180,7 +186,7 @@ def call_tool(
     finally:
         if token is not None:
             _UNDER_WAY.reset(token)
-    return way.seen(outcome)
+    return way.seen(outcome, under_way)
 
 
 async def await_tool(
@@ -203,7 +209,8 @@ async def await_tool(
 
 async def _later(way: _Way, name: str, call: Awaitable[Any], *, is_marked: bool) -> Any:
     """Await the call itself, and what the agent sees of it."""
-    token = None if is_marked else _UNDER_WAY.set(_UnderWay(name))
+    under_way = None if is_marked else _UnderWay(name)
+    token = None if under_way is None else _UNDER_WAY.set(under_way)
     try:
         outcome: Outcome = Return(await call)
     except Exception as error:
@@ -211,7 +218,14 @@ async def _later(way: _Way, name: str, call: Awaitable[Any], *, is_marked: bool)
     finally:
         if token is not None:
             _UNDER_WAY.reset(token)
-    return way.seen(outcome)
+    return way.seen(outcome, under_way)
+
+
+def record_seen(name: str, record: Callable[[Outcome], None]) -> None:
+    """Have `record` told what the agent sees of a marked function that is about to take up an adapter's call, if that is changed."""
+    call = _UNDER_WAY.get()
+    if call is not None and not call.taken and call.name == name:
+        call.record = record
 
 
 def _is_taken_up(name: str) -> bool:

@@ -33,7 +33,7 @@ from .call_evidence import MARK
 from .event_log import error_text
 from .injected_parameters import injected_parameters, is_injected_value
 from .recording import Recording, place_to_record, snapshot, trace_without_calls
-from .tool_interception import are_tools_intercepted, await_tool, call_tool
+from .tool_interception import Outcome, Return, are_tools_intercepted, await_tool, call_tool, record_seen
 
 ArgumentsT = ParamSpec("ArgumentsT")
 ResultT = TypeVar("ResultT")
@@ -195,17 +195,27 @@ class _Tool:
             told = self._shown("return", snapshot(output))
             call.output = told if keep else masked(told, secrets_in([given, rest]))
 
+        def raised(text: str) -> str:
+            shown = self._shown_error(text, given)
+            call.error = shown if keep else masked_text(without(shown, secrets_in([given, rest])))
+            return call.error
+
+        def seen(outcome: Outcome) -> None:
+            call.output, call.error, call.success = None, None, isinstance(outcome, Return)
+            if isinstance(outcome, Return):
+                returned(outcome.value)
+            else:
+                raised(error_text(outcome.error))
+
+        record_seen(self.name, seen)
         with recording.log.tool_call(call):
             try:
                 yield returned
             except BaseException as error:
                 text = error_text(error)
-                call.error = self._shown_error(text, given)
-                if not keep:
-                    call.error = masked_text(without(call.error, secrets_in([given, rest])))
-                if call.error != text:
+                if (shown_error := raised(text)) != text:
                     # It is raised on, through other calls and the recording itself.
-                    tell_error_as(error, call.error)
+                    tell_error_as(error, shown_error)
                 raise
 
     def _arguments(

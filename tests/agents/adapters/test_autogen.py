@@ -117,6 +117,20 @@ def test_a_conversation_keeps_its_history_and_others_are_not_mixed_in(agent):
         assert case.passed
 
 
+def test_calls_go_through_interceptors_and_what_the_agent_saw_is_recorded(intercepted):
+    asked = [Case(inputs="find gold"), Case(inputs="find iron")]
+    report, one = intercepted(lambda: evaluate(clerk, *asked), value="lead")
+    assert [case.output for case in report.cases] == ["lead (1)"] * 2
+    assert [case.trace.tool_calls[0].output for case in report.cases] == ["lead"] * 2
+    assert sorted(one.asked, key=str) == [("find", {"word": word}) for word in ("gold", "iron")]
+    assert '{"found": "gold"}' in one.seen
+    broken, _ = intercepted(lambda: evaluate(clerk, asked[0]), error=TimeoutError("too slow"))
+    call = broken.cases[0].trace.tool_calls[0]
+    assert not call.success
+    assert "too slow" in call.error
+    assert evaluate(clerk, asked[0]).cases[0].trace.tool_calls[0].output != "lead"
+
+
 def test_it_is_an_adapter_and_other_objects_are_refused():
     adapter = AutoGenAdapter(clerk)
     assert isinstance(adapter, Adapter)

@@ -90,6 +90,18 @@ def test_a_conversation_keeps_its_history_and_others_are_not_mixed_in():
         assert case.passed
 
 
+def test_calls_go_through_interceptors_and_what_the_agent_saw_is_recorded(intercepted):
+    asked = [Case(inputs="find gold"), Case(inputs="find iron")]
+    report, one = intercepted(lambda: evaluate(AGENT, *asked), value={"found": "lead"})
+    assert [case.output for case in report.cases] == ["lead (1)"] * 2
+    assert [case.trace.tool_calls[0].output for case in report.cases] == [{"found": "lead"}] * 2
+    assert sorted(one.asked, key=str) == [("find", {"word": word}) for word in ("gold", "iron")]
+    assert {"found": "gold"} in one.seen
+    broken, _ = intercepted(lambda: evaluate(AGENT, asked[0]), error=TimeoutError("too slow"))
+    assert "too slow" in broken.failures[0].error_message
+    assert evaluate(AGENT, asked[0]).cases[0].trace.tool_calls[0].output != {"found": "lead"}
+
+
 def test_it_is_an_adapter_and_other_objects_are_refused():
     adapter = GoogleADKAdapter(AGENT)
     assert isinstance(adapter, Adapter)

@@ -19,6 +19,7 @@ from calipers.errors import (
     AgentTimeoutError,
     InvalidOptionError,
     MissingExtraError,
+    TaskContractError,
 )
 from calipers.testing import HttpAgentServer, OpenAIServer, Reply
 
@@ -56,6 +57,11 @@ def test_a_request_becomes_a_trace():
     assert (trace.model, trace.tags, trace.agent_name) == ("small", ("t",), f"127.0.0.1:{server.port}")
     assert trace.total_latency_ms > 0
     assert not trace.tokens_measured
+
+
+def test_interceptors_of_tools_are_refused_because_the_tools_run_elsewhere(intercepted):
+    with pytest.raises(TaskContractError, match="an agent behind an HTTP address cannot be intercepted"):
+        intercepted(lambda: ask(HttpAdapter("http://127.0.0.1:9/")))
 
 
 def test_a_chat_completion_is_read_by_its_paths():

@@ -11,6 +11,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.runnables import RunnableLambda
+from langchain_core.tools import ToolException
 from langchain_core.tools import tool as langchain_tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
@@ -188,6 +189,34 @@ def test_any_graph_and_any_runnable_is_an_agent():
     assert evaluate(RunnableLambda(len), Case(inputs="four")).cases[0].output == 4
     asked = evaluate(Model(), Case(inputs="find gold")).cases[0]
     assert asked.trace.tool_calls[0].unknown == ("output", "success")  # no one ran it
+
+
+def test_calls_go_through_interceptors_and_what_the_agent_saw_is_recorded(intercepted):
+    asked = [Case(inputs="find gold"), Case(inputs="shout gold"), Case(inputs="note gold")]
+    report, one = intercepted(lambda: evaluate(AGENT, *asked), value="lead")
+    assert [case.output for case in report.cases] == ["lead (1)"] * 3
+    assert [case.trace.tool_calls[0].output for case in report.cases] == ["lead"] * 3
+    assert sorted(one.asked) == [(name, {"word": "gold"}) for name in ("find", "note", "shout")]
+    assert {"found": "gold"} in one.seen
+    broken, _ = intercepted(lambda: evaluate(AGENT, asked[0]), error=TimeoutError("too slow"))
+    assert broken.failures[0].trace.tool_calls[0].error == "TimeoutError: too slow"
+    assert evaluate(AGENT, asked[1]).cases[0].output == "GOLD (1)"
+
+
+def test_an_artifact_beside_the_content_stays_and_handled_errors_are_told(intercepted):
+    @langchain_tool(response_format="content_and_artifact")
+    def find(word: str) -> Any:
+        """Find a word."""
+        return f"{word} found", [word]
+
+    find.handle_tool_error = True
+    agent = create_agent(Model(), [find])
+    case, options = Case(inputs="find gold"), {"output": lambda state: state["messages"][-2]}
+    report, one = intercepted(lambda: evaluate(agent, case, **options), value="lead")
+    assert one.seen == ["gold found"]
+    assert (report.cases[0].output.content, report.cases[0].output.artifact) == ("lead", ["gold"])
+    told, _ = intercepted(lambda: evaluate(agent, case), error=ToolException("not now"))
+    assert told.cases[0].output == "not now (1)"
 
 
 def test_it_is_an_adapter_and_other_objects_are_refused():

@@ -124,6 +124,19 @@ def test_inputs_that_are_no_call_are_refused(inputs):
     assert evaluate(SERVER, inputs).failures[0].error_type == "InvalidCaseError"
 
 
+def test_calls_go_through_interceptors_and_what_the_client_saw_is_recorded(intercepted):
+    asked = [call("price", item="desk"), call("describe", item="desk"), call("shout", word="a")]
+    report, one = intercepted(lambda: evaluate(SERVER, *asked), value={"a": [1]})
+    assert [case.output for case in report.cases] == [{"a": [1]}] * 3
+    assert [case.trace.tool_calls[0].output for case in report.cases] == [{"a": [1]}] * 3
+    assert sorted(name for name, _ in one.asked) == ["describe", "price", "shout"]
+    assert 4 in one.seen
+    failing, _ = intercepted(lambda: evaluate(SERVER, call("price", item="lamp")))
+    assert failing.cases[0].output.endswith("no such item")
+    broken, _ = intercepted(lambda: evaluate(SERVER, asked[0]), error=TimeoutError("too slow"))
+    assert broken.failures[0].trace.tool_calls[0].error == "TimeoutError: too slow"
+
+
 def test_it_is_an_adapter_and_other_objects_are_refused():
     adapter = MCPAdapter(SERVER, output=len)
     assert isinstance(adapter, Adapter)

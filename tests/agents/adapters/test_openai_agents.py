@@ -178,6 +178,31 @@ def test_the_hooks_and_the_formatter_of_the_user_are_called_as_well():
     assert call.error == "ConnectionError: the line is dead"
 
 
+def test_calls_go_through_interceptors_and_what_the_agent_saw_is_recorded(intercepted):
+    asked = [Case(inputs="find gold"), Case(inputs="shout gold")]
+    report, one = intercepted(lambda: evaluate(AGENT, *asked), value="lead")
+    assert [case.output for case in report.cases] == ["lead (1)"] * 2
+    assert [case.trace.tool_calls[0].output for case in report.cases] == ["lead"] * 2
+    assert sorted(one.asked) == [(name, {"word": "gold"}) for name in ("find", "shout")]
+    assert {"found": "gold"} in one.seen
+    failing, one = intercepted(lambda: evaluate(AGENT, Case(inputs="find fire")))
+    assert one.seen == ["ConnectionError"]
+    assert failing.cases[0].trace.tool_calls[0].error == "ConnectionError: the line is dead"
+    told, _ = intercepted(lambda: evaluate(AGENT, asked[0]), error=TimeoutError("too slow"))
+    assert told.cases[0].trace.tool_calls[0].error == "TimeoutError: too slow"
+    strict_one, _ = intercepted(lambda: evaluate(AGENT, Case(inputs="strict a")), error=TimeoutError("slow"))
+    assert "slow" in strict_one.failures[0].error_message
+    assert evaluate(AGENT, asked[1]).cases[0].output == "GOLD (1)"
+
+
+def test_the_tools_behind_a_handoff_are_intercepted_too(intercepted):
+    agent = Agent(name="front", model=Scripted(), handoffs=[AGENT])
+    talk = Case(turns=["transfer_to_clerk now", "find gold"])
+    _, one = intercepted(lambda: evaluate(agent, talk))
+    assert one.asked == [("find", {"word": "gold"})]
+    assert agent.handoffs == [AGENT]
+
+
 def test_it_is_an_adapter_and_other_objects_are_refused():
     adapter = OpenAIAgentsAdapter(AGENT, options=OPTIONS)
     assert isinstance(adapter, Adapter)

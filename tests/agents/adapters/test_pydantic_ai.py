@@ -180,6 +180,34 @@ def test_a_tool_that_is_marked_as_well_is_one_call_and_what_it_calls_stands_afte
     assert len(around.trace.llm_calls) == 2
 
 
+def test_calls_go_through_interceptors_and_what_the_agent_saw_is_recorded(intercepted):
+    adapter, case = PydanticAIAdapter(AGENT), Case(inputs="find gold")
+    report, one = intercepted(lambda: evaluate(adapter, case), value="lead found")
+    assert report.cases[0].output == "lead found (1)"
+    assert report.cases[0].trace.tool_calls[0].output == "lead found"
+    assert (one.asked, one.seen) == ([("look_up", {"word": "gold"})], ["gold found"])
+    told, _ = intercepted(lambda: evaluate(adapter, case), error=ModelRetry("not now"))
+    assert "not now" in told.cases[0].trace.tool_calls[0].error
+    broken, _ = intercepted(lambda: evaluate(adapter, case), error=TimeoutError("too slow"))
+    assert "too slow" in broken.failures[0].error_message
+    assert evaluate(adapter, case).cases[0].output == "gold found (1)"
+
+
+def test_a_marked_tool_of_an_agent_is_intercepted_once_and_its_answer_never(intercepted):
+    class Price(BaseModel):
+        amount: int
+
+    agent = Agent(TestModel(), output_type=Price)
+    agent.tool_plain(tool(quote))
+    report, one = intercepted(lambda: evaluate(PydanticAIAdapter(agent), Case(inputs="go")), value=3)
+    assert [name for name, _ in one.asked] == ["quote"]
+    assert [call.output for call in report.cases[0].trace.tool_calls] == [3]
+
+
+def quote(word: str) -> int:
+    return len(word)
+
+
 def test_it_is_an_adapter_and_other_objects_are_refused():
     adapter = PydanticAIAdapter(AGENT, name="librarian", tags=["nightly"])
     assert isinstance(adapter, Adapter)

@@ -144,6 +144,19 @@ def test_a_managed_agent_is_called_like_a_tool():
     assert [(call.name, call.arguments) for call in trace.tool_calls] == [("helper", {"task": "gold"})]
 
 
+@pytest.mark.parametrize("make", [code_agent, calling_agent])
+def test_calls_go_through_interceptors_and_what_the_agent_saw_is_recorded(intercepted, make):
+    report, one = intercepted(lambda: evaluate(make(), Case(inputs="find gold")), value="lead")
+    assert "lead" in str(report.cases[0].output)
+    assert report.cases[0].trace.tool_calls[0].output == "lead"
+    assert (one.asked, one.seen) == ([("find", {"word": "gold"})], ["gold found"])
+    broken, _ = intercepted(
+        lambda: evaluate(make(), Case(inputs="find gold")), error=TimeoutError("too slow")
+    )
+    [attempt] = [*broken.cases, *broken.failures]
+    assert "too slow" in attempt.trace.tool_calls[0].error
+
+
 def test_it_is_an_adapter_and_other_objects_are_refused():
     adapter = SmolagentsAdapter(code_agent)
     assert isinstance(adapter, Adapter)

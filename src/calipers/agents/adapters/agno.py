@@ -4,10 +4,12 @@ Agno does not raise what its model raises: a run that ended in an error is raise
 there is kept. A call that no tool ran, such as one of a tool that does not exist, is a failed call.
 """
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from calipers.agents.recording import Recording
+from calipers.agents.tool_interception import await_tool, call_tool
 from calipers.data.trace import Trace
 from calipers.errors import AgentError
 from calipers.models.model_answer import Usage as Tokens
@@ -15,7 +17,7 @@ from calipers.models.prices import cost_of
 from calipers.spans.conversation_trace import trace_of_history
 from calipers.spans.messages import Message, Result, Usage, read_messages
 
-from .framework import FrameworkAdapter, load_framework, no_agent, tell
+from .framework import FrameworkAdapter, load_framework, no_agent, replace_once, tell
 
 _MESSAGES = "messages"
 
@@ -48,6 +50,11 @@ class AgnoAdapter(FrameworkAdapter):
         if not isinstance(self.agent, known):
             raise no_agent(self.agent, "an Agent or a Team of Agno")
 
+    def _intercept(self) -> None:
+        tools = load_framework("agno.tools.function", "Agno", "agno")
+        replace_once(tools.FunctionCall, "execute", _execute)
+        replace_once(tools.FunctionCall, "aexecute", _execute_later)
+
     async def _ask(self, inputs: Any, state: dict[str, Any], recording: Recording) -> Any:
         message_class = load_framework("agno.models.message", "Agno", "agno").Message
         before: list[Any] = state.get(_MESSAGES, [])
@@ -62,6 +69,72 @@ class AgnoAdapter(FrameworkAdapter):
             raise AgentError(f"the agent {self.name!r} ended in an error: {result.content}")
         state[_MESSAGES] = spoken
         return self._answer(result, result.content)
+
+
+class _ToolFailedError(Exception):
+    """A tool failed, and Agno made an outcome of it."""
+
+    def __init__(self, outcome: Any) -> None:
+        super().__init__(str(outcome.error))
+        self.outcome = outcome
+
+
+class _Execution:
+    """One call of a tool. Interceptors see what the tool gave, and Agno sees its own outcome of it."""
+
+    def __init__(self, call: Any) -> None:
+        self._call = call
+        self._outcome: Any = None
+
+    def run(self, execute: Callable[[], Any]) -> Any:
+        return self._value(execute())
+
+    async def run_later(self, execute: Callable[[], Awaitable[Any]]) -> Any:
+        return self._value(await execute())
+
+    def _value(self, outcome: Any) -> Any:
+        self._outcome = outcome
+        if outcome.status == "failure":
+            raise _ToolFailedError(outcome)
+        return outcome.result
+
+    def returned(self, value: Any) -> Any:
+        """The outcome of a call that gave a value."""
+        if self._outcome is not None and self._outcome.status == "success" and self._outcome.result is value:
+            return self._outcome
+        self._call.result = value
+        return _outcome(status="success", result=value)
+
+    def raised(self, error: Exception) -> Any:
+        """The outcome of a call that raised."""
+        if isinstance(error, _ToolFailedError):
+            return error.outcome
+        if isinstance(error, load_framework("agno.exceptions", "Agno", "agno").AgentRunException):
+            raise error  # it steers the run
+        self._call.error = str(error)
+        return _outcome(status="failure", error=str(error))
+
+
+def _outcome(**said: Any) -> Any:
+    return load_framework("agno.tools.function", "Agno", "agno").FunctionExecutionResult(**said)
+
+
+def _execute(own: Callable[..., Any], call: Any) -> Any:
+    execution = _Execution(call)
+    run = functools.partial(execution.run, functools.partial(own, call))
+    try:
+        return execution.returned(call_tool(call.function.name, call.arguments or {}, run))
+    except Exception as error:
+        return execution.raised(error)
+
+
+async def _execute_later(own: Callable[..., Any], call: Any) -> Any:
+    execution = _Execution(call)
+    run = functools.partial(execution.run_later, functools.partial(own, call))
+    try:
+        return execution.returned(await await_tool(call.function.name, call.arguments or {}, run))
+    except Exception as error:
+        return execution.raised(error)
 
 
 def _told(history: Sequence[Any], ran: set[str | None], provider: str, model: str | None) -> Trace:

@@ -2,21 +2,24 @@
 
 An agent of AutoGen holds one conversation. Given an agent, the adapter runs one attempt after the other: each begins with the state
 that the agent had when the adapter was made, and a conversation goes on with its own. Given a function that makes an agent, attempts
-run side by side, each with an agent of its own. AutoGen's messages do not name the model.
+run side by side, each with an agent of its own. AutoGen's messages do not name the model. Tools go through interceptors; those of a
+workbench that calls them elsewhere, such as MCP's, do not.
 """
 
 import asyncio
+import functools
 import inspect
 import weakref
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from calipers.agents.recording import Recording
+from calipers.agents.tool_interception import await_tool
 from calipers.data.trace import Trace
 from calipers.spans.conversation_trace import trace_of_history
 from calipers.spans.messages import Call, Message, Part, Result, Text, Usage, arguments_of, told
 
-from .framework import FrameworkAdapter, load_framework, no_agent, tell
+from .framework import FrameworkAdapter, load_framework, no_agent, replace_once, tell
 
 _AGENT = "agent"
 _STATE = "state"
@@ -55,6 +58,10 @@ class AutoGenAdapter(FrameworkAdapter):
         named = super()._own_name()
         return getattr(self.agent, "__name__", named) if not self._is_agent else named
 
+    def _intercept(self) -> None:
+        tools = load_framework("autogen_core.tools", "AutoGen", "autogen")
+        replace_once(tools.BaseTool, "run_json", _run_json)
+
     async def _ask(self, inputs: Any, state: dict[str, Any], recording: Recording) -> Any:
         if not self._is_agent:
             agent = state.get(_AGENT) or await self._made(state)
@@ -83,6 +90,13 @@ class AutoGenAdapter(FrameworkAdapter):
             tell(recording, _told(each for each in seen if hasattr(each, "source")))
         result = seen[-1]
         return self._answer(result, result.messages[-1].content if result.messages else None)
+
+
+async def _run_json(
+    own: Callable[..., Any], tool: Any, args: Mapping[str, Any], *more: Any, **given: Any
+) -> Any:
+    """Run a tool through the interceptors, inside of AutoGen's handling of errors."""
+    return await await_tool(tool.name, args, functools.partial(own, tool, args, *more, **given))
 
 
 def _told(streamed: Iterable[Any]) -> Trace:

@@ -9,19 +9,29 @@ that is also marked with `@tool` is one call: the mark is right about its values
 - Arguments are those that the model chose. What a framework passes to a tool besides is not recorded.
 - In a case with `turns`, the agent is given the messages of the turns before.
 - An agent that raises leaves the trace up to there, as far as its framework tells.
+- In a block of `intercepting_tools`, calls of tools go through its interceptors. Where a framework has no place of its own for that,
+  the one method by which it runs tools is replaced, for the process and at the first such block: it is as before for all but the agents
+  of adapters in such a block. Your agent is left as it is.
 """
 
+import functools
+import inspect
 from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
 from importlib import import_module
 from typing import Any, ClassVar
 
 from calipers.agents.recording import Recording, TraceRecorder
+from calipers.agents.tool_interception import are_tools_intercepted
 from calipers.data.trace import Trace, Turn, TurnType
 from calipers.errors import MissingExtraError, TaskContractError
 from calipers.models.accounting import count
 from calipers.models.model_answer import Completion, Usage
 
 from .function import is_turn, text_of
+
+_REPLACED = "_calipers_replaced"
+_INTERCEPTED: ContextVar[bool] = ContextVar("calipers_intercepted_framework", default=False)
 
 
 class FrameworkAdapter:
@@ -96,6 +106,9 @@ class FrameworkAdapter:
         """Run the agent, tell the recording what it did, and keep in the state what the next turn needs; the answer."""
         raise NotImplementedError
 
+    def _intercept(self) -> None:
+        """Have the framework's tools go through the interceptors; called before an agent that runs with some."""
+
     # ------------------------------------------------------------------ the same for all
 
     async def _run(self, inputs: Any, state: dict[str, Any]) -> tuple[Any, Recording]:
@@ -107,12 +120,22 @@ class FrameworkAdapter:
             records_calls=True,
         )
         async with recording:
-            output = await self._ask(inputs, state, recording)
+            output = await self._ask_intercepted(inputs, state, recording)
             answer = text_of(output)
             if answer and not _is_said(answer, recording.log.turns):
                 recording.record_agent_message(answer)
             recording.output_text = answer
         return output, recording
+
+    async def _ask_intercepted(self, inputs: Any, state: dict[str, Any], recording: Recording) -> Any:
+        if not are_tools_intercepted():
+            return await self._ask(inputs, state, recording)
+        self._intercept()
+        token = _INTERCEPTED.set(True)
+        try:
+            return await self._ask(inputs, state, recording)
+        finally:
+            _INTERCEPTED.reset(token)
 
     def _answer(self, returned: Any, answer: Any) -> Any:
         """The output: what the user makes of what the framework returned, else its answer."""
@@ -129,6 +152,28 @@ def load_framework(module: str, framework: str, extra: str) -> Any:
         return import_module(module)
     except ImportError as error:
         raise MissingExtraError.of(f"an agent of {framework}", extra) from error
+
+
+def replace_once(owner: type, name: str, replacement: Callable[..., Any]) -> None:
+    """Replace a method of a framework, once, by a function of the method itself, the object and the arguments.
+
+    It is called for agents of adapters that run with interceptors, and the method as it was for all others.
+    """
+    own = getattr(owner, name)
+    if getattr(own, _REPLACED, False):
+        return
+
+    def method(self: Any, *args: Any, **given: Any) -> Any:
+        if not _INTERCEPTED.get():
+            return own(self, *args, **given)
+        return replacement(own, self, *args, **given)
+
+    async def method_later(self: Any, *args: Any, **given: Any) -> Any:
+        return await method(self, *args, **given)
+
+    replaced = functools.wraps(own)(method_later if inspect.iscoroutinefunction(own) else method)
+    setattr(replaced, _REPLACED, True)
+    setattr(owner, name, replaced)
 
 
 def no_agent(agent: Any, of: str) -> TaskContractError:

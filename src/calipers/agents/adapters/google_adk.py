@@ -4,11 +4,14 @@ Each conversation is a session of its own in memory, so attempts run side by sid
 an `AgentError`; what a tool raises, ADK raises itself.
 """
 
+import copy
+import functools
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from calipers.agents.recording import Recording
+from calipers.agents.tool_interception import await_tool
 from calipers.data.trace import Trace
 from calipers.errors import AgentError
 from calipers.models.model_answer import Usage as Tokens
@@ -16,7 +19,7 @@ from calipers.models.prices import cost_of
 from calipers.spans.conversation_trace import trace_of_history
 from calipers.spans.messages import Message, Text, Usage, read_messages
 
-from .framework import FrameworkAdapter, load_framework, no_agent, tell
+from .framework import FrameworkAdapter, load_framework, no_agent, replace_once, tell
 
 _APP = "calipers"
 _SESSION = "session"
@@ -50,6 +53,10 @@ class GoogleADKAdapter(FrameworkAdapter):
         runners = load_framework("google.adk.runners", "Google ADK", "google-adk")
         self._runner = runners.InMemoryRunner(self.agent, app_name=_APP)
 
+    def _intercept(self) -> None:
+        models = load_framework("google.adk.models", "Google ADK", "google-adk")
+        replace_once(models.LlmRequest, "append_tools", _append_stand_ins)
+
     async def _ask(self, inputs: Any, state: dict[str, Any], recording: Recording) -> Any:
         types = load_framework("google.genai.types", "Google ADK", "google-adk")
         if _SESSION not in state:
@@ -73,6 +80,23 @@ class GoogleADKAdapter(FrameworkAdapter):
                 f"the agent {self.name!r} ended in an error: {events[-1].error_message or events[-1].error_code}"
             )
         return self._answer(events, _final(events))
+
+
+def _append_stand_ins(own: Callable[..., Any], request: Any, tools: Sequence[Any]) -> Any:
+    """Offer stand-ins of the tools to a model: what is offered is what ADK calls."""
+    return own(request, [_stand_in(each) for each in tools])
+
+
+def _stand_in(tool: Any) -> Any:
+    """A copy of a tool whose calls go through the interceptors."""
+    stand_in = copy.copy(tool)
+
+    async def run_async(*, args: dict[str, Any], tool_context: Any) -> Any:
+        call = functools.partial(tool.run_async, args=args, tool_context=tool_context)
+        return await await_tool(tool.name, args, call)
+
+    stand_in.run_async = run_async
+    return stand_in
 
 
 def _told(said: str, events: Sequence[Any], model: Any) -> Trace:

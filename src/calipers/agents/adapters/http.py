@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 from calipers.agents.event_log import Event, turn_of
 from calipers.agents.recording import Recording, TraceRecorder
+from calipers.agents.tool_interception import refuse_interceptors
 from calipers.data.argument_checks import check_seconds, is_whole_number
 from calipers.data.redaction import without
 from calipers.data.result import describe_error
@@ -135,6 +136,7 @@ class HttpAdapter:
         Raises:
             AgentError: it gave no answer; the class says why.
         """
+        refuse_interceptors("an agent behind an HTTP address")
         asked = input_text if isinstance(input_text, str) else str(input_text)
         with Recording(
             self.name,

@@ -7,18 +7,21 @@
   the messages. Other runnables have no history.
 """
 
+import copy
 import functools
 import uuid
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from calipers.agents.event_log import error_text
+from calipers.agents.injected_parameters import is_injected_value
 from calipers.agents.recording import Recording
+from calipers.agents.tool_interception import await_tool, call_tool
 from calipers.models.model_answer import Usage
 from calipers.models.prices import cost_of
 from calipers.spans.messages import Call, Result, told
 
-from .framework import FrameworkAdapter, load_framework, no_agent, tell
+from .framework import FrameworkAdapter, load_framework, no_agent, replace_once, tell
 from .observed_calls import ObservedCalls
 
 _MESSAGES = "messages"
@@ -61,6 +64,11 @@ class LangChainAdapter(FrameworkAdapter):
         named = super()._own_name()
         return "agent" if named == "LangGraph" else named
 
+    def _intercept(self) -> None:
+        tools = load_framework("langchain_core.tools", "LangChain", "langchain")
+        replace_once(tools.BaseTool, "run", _with_stand_in)
+        replace_once(tools.BaseTool, "arun", _with_stand_in)
+
     async def _ask(self, inputs: Any, state: dict[str, Any], recording: Recording) -> Any:
         from langchain_core.runnables.config import merge_configs
 
@@ -100,6 +108,67 @@ class LangChainAdapter(FrameworkAdapter):
         if self._is_graph:
             return {_MESSAGES: [*history, *said]}
         return [*history, *said] if isinstance(self.agent, BaseChatModel) else inputs
+
+
+_CONFIG = frozenset({"config", "run_manager"})
+"""What LangChain passes to a tool besides."""
+
+
+def _with_stand_in(run: Any, tool: Any, *args: Any, **given: Any) -> Any:
+    return run(_stand_in(tool), *args, **given)
+
+
+def _stand_in(tool: Any) -> Any:
+    """A copy of a tool whose calls go through the interceptors: inside of LangChain's callbacks and its handling of errors."""
+    has_artifact = tool.response_format == "content_and_artifact"
+
+    @functools.wraps(tool._run)  # noqa: SLF001 - what a tool of LangChain is made by
+    def run(*args: Any, **given: Any) -> Any:
+        call = _Call(functools.partial(tool._run, *args, **given), has_artifact=has_artifact)  # noqa: SLF001
+        return call.seen(call_tool(tool.name, _chosen(tool, args, given), call.run))
+
+    @functools.wraps(tool._arun)  # noqa: SLF001
+    async def arun(*args: Any, **given: Any) -> Any:
+        call = _Call(functools.partial(tool._arun, *args, **given), has_artifact=has_artifact)  # noqa: SLF001
+        return call.seen(await await_tool(tool.name, _chosen(tool, args, given), call.run_later))
+
+    stand_in = copy.copy(tool)
+    stand_in.__dict__.update(_run=run, _arun=arun)
+    return stand_in
+
+
+class _Call:
+    """One call of a tool: interceptors see its content, and an artifact beside it stays."""
+
+    def __init__(self, function: Any, *, has_artifact: bool) -> None:
+        self._function = function
+        self._has_artifact = has_artifact
+        self._artifact: Any = None
+
+    def run(self) -> Any:
+        return self._content(self._function())
+
+    async def run_later(self) -> Any:
+        return self._content(await self._function())
+
+    def _content(self, returned: Any) -> Any:
+        if self._has_artifact and isinstance(returned, tuple) and len(returned) == 2:
+            returned, self._artifact = returned
+        return returned
+
+    def seen(self, content: Any) -> Any:
+        return (content, self._artifact) if self._has_artifact else content
+
+
+def _chosen(tool: Any, args: tuple[Any, ...], given: dict[str, Any]) -> dict[str, Any]:
+    """The arguments that a model chose, by name."""
+    schema = tool.tool_call_schema
+    fields = schema.get("properties") if isinstance(schema, dict) else getattr(schema, "model_fields", None)
+    named = {name: value for name, value in given.items() if name not in _CONFIG}
+    if fields:
+        named = {name: value for name, value in named.items() if name in fields}
+    chosen = {**dict(zip(fields or (), args, strict=False)), **named}
+    return {name: value for name, value in chosen.items() if not is_injected_value(value)}
 
 
 def _answer(returned: Any) -> Any:

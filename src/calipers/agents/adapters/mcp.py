@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 from calipers.agents.event_log import error_text
 from calipers.agents.recording import Recording
+from calipers.agents.tool_interception import are_tools_intercepted, await_tool
 from calipers.data.trace import ToolCall
 from calipers.errors import InvalidCaseError, InvalidTraceError
 from calipers.spans.messages import told, unwrapped
@@ -100,7 +101,8 @@ async def _made(client: Any, call: ToolCall, number: int, calls: ObservedCalls) 
     """The result of one call."""
     calls.tool_begins(number, call.name, call.arguments)
     try:
-        result = await client.call_tool(call.name, call.arguments)
+        make = _intercepted if are_tools_intercepted() else _asked
+        result = await make(client, call)
     except BaseException as error:
         calls.tool_ends(number, error=error_text(error))
         raise
@@ -109,6 +111,42 @@ async def _made(client: Any, call: ToolCall, number: int, calls: ObservedCalls) 
         number, None if result.is_error else output, error=text_of(output) if result.is_error else None
     )
     return result
+
+
+async def _asked(client: Any, call: ToolCall) -> Any:
+    return await client.call_tool(call.name, call.arguments)
+
+
+class _ToolFailedError(Exception):
+    """A tool answered with an error."""
+
+    def __init__(self, result: Any) -> None:
+        super().__init__(text_of(_told(result)))
+        self.result = result
+
+
+async def _intercepted(client: Any, call: ToolCall) -> Any:
+    """The result of a call that goes through interceptors. They see what the tool gave, not the blocks it came in."""
+    results: list[Any] = []
+
+    async def ask() -> Any:
+        result = await _asked(client, call)
+        results.append(result)
+        if result.is_error:
+            raise _ToolFailedError(result)
+        return _told(result)
+
+    try:
+        output = await await_tool(call.name, call.arguments, ask)
+    except _ToolFailedError as failed:
+        return failed.result
+    if results and not results[-1].is_error and _told(results[-1]) == output:
+        return results[-1]
+    from mcp.types import CallToolResult, TextContent
+
+    text = TextContent(type="text", text=text_of(output))
+    structured = output if isinstance(output, dict) else {"result": output}
+    return CallToolResult(content=[text], structured_content=structured)
 
 
 def _call(given: Any) -> ToolCall:

@@ -4,8 +4,10 @@
 - The SDK tells its model in words that a tool failed; the adapter hears of it from `RunConfig.tool_error_formatter`. A tool with a
   `failure_error_function` of its own has a result: the words that this function makes.
 - An agent that another one uses as a tool is one call: the SDK runs it apart.
+- Hosted tools run at the provider, as part of the model's answer, and do not go through interceptors.
 """
 
+import copy
 import dataclasses
 import functools
 from collections.abc import Mapping
@@ -13,11 +15,12 @@ from typing import Any
 
 from calipers.agents.event_log import error_text
 from calipers.agents.recording import Recording
+from calipers.agents.tool_interception import await_tool
 from calipers.models.model_answer import Usage
 from calipers.models.prices import cost_of
 from calipers.spans.messages import Call, Result, Text, arguments_of, parts_of, read_messages
 
-from .framework import FrameworkAdapter, load_framework, no_agent, tell
+from .framework import FrameworkAdapter, load_framework, no_agent, replace_once, tell
 from .observed_calls import ObservedCalls
 
 _AGENT = "agent"
@@ -50,6 +53,13 @@ class OpenAIAgentsAdapter(FrameworkAdapter):
         if not isinstance(self.agent, framework.Agent):
             raise no_agent(self.agent, "an Agent of the OpenAI Agents SDK")
 
+    def _intercept(self) -> None:
+        replace_once(
+            load_framework("agents", "the OpenAI Agents SDK", "openai-agents").Agent,
+            "get_all_tools",
+            _stand_ins,
+        )
+
     async def _ask(self, inputs: Any, state: dict[str, Any], recording: Recording) -> Any:
         from agents import RunConfig, Runner
 
@@ -78,6 +88,33 @@ class OpenAIAgentsAdapter(FrameworkAdapter):
         if options.get("session") is None:  # a session keeps the messages itself
             state[_MESSAGES] = result.to_input_list()
         return self._answer(result, result.final_output)
+
+
+async def _stand_ins(get_all_tools: Any, agent: Any, context: Any) -> list[Any]:
+    """The tools of an agent, with stand-ins for those that run here."""
+    from agents import FunctionTool
+
+    tools = await get_all_tools(agent, context)
+    return [_stand_in(each) if isinstance(each, FunctionTool) else each for each in tools]
+
+
+def _stand_in(tool: Any) -> Any:
+    """A copy of a tool whose calls go through the interceptors: inside of the SDK's handling of errors."""
+    stand_in = copy.copy(tool)
+    handler = stand_in.on_invoke_tool  # of the copy, if the SDK made it
+    own = getattr(handler, "_invoke_tool_impl", handler)
+
+    @functools.wraps(own)
+    async def invoke(context: Any, arguments: str) -> Any:
+        given = arguments_of(arguments)
+        chosen = given if isinstance(given, dict) else {}
+        return await await_tool(tool.name, chosen, functools.partial(own, context, arguments))
+
+    if own is handler:
+        stand_in.on_invoke_tool = invoke
+    else:
+        handler._invoke_tool_impl = invoke  # noqa: SLF001 - the SDK has no public place inside of its error handling
+    return stand_in
 
 
 class _Formatter:

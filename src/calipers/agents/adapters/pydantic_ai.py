@@ -1,13 +1,15 @@
 """`PydanticAIAdapter`: an agent of pydantic-ai, recorded by the messages of its runs.
 
 A call of an output tool is how pydantic-ai lets its model answer: it is the answer, and no tool call. A tool that raised
-`ModelRetry`, or was called with arguments that do not fit, is a failed call.
+`ModelRetry`, or was called with arguments that do not fit, is a failed call. Interceptors of tools are a capability of the run.
 """
 
-from collections.abc import Mapping, Sequence
+import functools
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from calipers.agents.recording import Recording
+from calipers.agents.tool_interception import are_tools_intercepted, await_tool
 from calipers.data.trace import Trace
 from calipers.models.model_answer import Usage as Tokens
 from calipers.models.prices import cost_of
@@ -51,6 +53,8 @@ class PydanticAIAdapter(FrameworkAdapter):
         before: list[Any] = state.get(_MESSAGES, [])
         prompt = inputs if isinstance(inputs, str | list) else str(inputs)
         options = {"message_history": before, **(self.options or {})}
+        if are_tools_intercepted():
+            options["capabilities"] = [*(options.get("capabilities") or ()), _capability_class()()]
         with capture_run_messages() as captured:
             try:
                 result = await self.agent.run(prompt, **options)
@@ -61,6 +65,23 @@ class PydanticAIAdapter(FrameworkAdapter):
         tell(recording, _told(result.new_messages(), _output_tools(self.agent, result)))
         state[_MESSAGES] = result.all_messages()
         return self._answer(result, result.output)
+
+
+@functools.cache
+def _capability_class() -> Any:
+    """The class whose method pydantic-ai calls to run a tool; made here, because its base loads with the framework."""
+    base: Any = load_framework("pydantic_ai.capabilities", "pydantic-ai", "pydantic-ai").AbstractCapability
+
+    class Interception(base):  # type: ignore[misc]
+        """Sends the calls of tools through the interceptors."""
+
+        async def wrap_tool_execute(
+            self, *_: Any, call: Any, args: Any, handler: Callable[[Any], Awaitable[Any]], **__: Any
+        ) -> Any:
+            """Run a tool."""
+            return await await_tool(call.tool_name, dict(args), functools.partial(handler, args))
+
+    return Interception
 
 
 def _told(history: Sequence[Any], answers: frozenset[str]) -> Trace:

@@ -9,6 +9,7 @@ of its own. Given a function that makes an agent, attempts run side by side, eac
 """
 
 import asyncio
+import contextvars
 import copy
 import functools
 import threading
@@ -17,6 +18,7 @@ from typing import Any
 
 from calipers.agents.event_log import error_text
 from calipers.agents.recording import Recording
+from calipers.agents.tool_interception import are_tools_intercepted, call_tool
 from calipers.models.model_answer import Usage
 from calipers.models.prices import cost_of
 from calipers.spans.messages import Call, arguments_of
@@ -89,10 +91,13 @@ class SmolagentsAdapter(FrameworkAdapter):
 
         own = agent.model, agent.tools, agent.managed_agents, agent.memory
         agent.model = _observed_model(agent, calls)
+        # Code of a model runs in a thread of its own, which does not inherit the interceptors.
+        context = contextvars.copy_context() if are_tools_intercepted() else None
         agent.tools = {
-            name: tool if name == _ANSWER else _observed_tool(tool, calls) for name, tool in own[1].items()
+            name: tool if name == _ANSWER else _observed_tool(tool, calls, context)
+            for name, tool in own[1].items()
         }
-        agent.managed_agents = {name: _Managed(name, each, calls) for name, each in own[2].items()}
+        agent.managed_agents = {name: _Managed(name, each, calls, context) for name, each in own[2].items()}
         is_first = _MEMORY not in state
         agent.memory = state.setdefault(_MEMORY, AgentMemory(agent.system_prompt))
         try:
@@ -106,36 +111,46 @@ class SmolagentsAdapter(FrameworkAdapter):
 class _Managed:
     """A managed agent whose calls are noted."""
 
-    def __init__(self, name: str, agent: Any, calls: ObservedCalls) -> None:
+    def __init__(
+        self, name: str, agent: Any, calls: ObservedCalls, context: contextvars.Context | None
+    ) -> None:
         self._name = name
         self._agent = agent
         self._calls = calls
+        self._context = context
 
     def __call__(self, *args: Any, **given: Any) -> Any:
         arguments = {**dict(zip(("task",), args, strict=False)), **given}
-        return _noted(self._calls, self._name, arguments, functools.partial(self._agent, *args, **given))
+        run = functools.partial(self._agent, *args, **given)
+        return _noted(self._calls, self._name, arguments, run, self._context)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._agent, name)
 
 
-def _observed_tool(tool: Any, calls: ObservedCalls) -> Any:
+def _observed_tool(tool: Any, calls: ObservedCalls, context: contextvars.Context | None) -> Any:
     """A stand-in of a tool that notes its calls."""
     observed = copy.copy(tool)
 
     def forward(*args: Any, **given: Any) -> Any:
         arguments = {**dict(zip(tool.inputs, args, strict=False)), **given}
-        return _noted(calls, tool.name, arguments, functools.partial(tool.forward, *args, **given))
+        return _noted(calls, tool.name, arguments, functools.partial(tool.forward, *args, **given), context)
 
     observed.forward = forward
     return observed
 
 
-def _noted(calls: ObservedCalls, name: str, arguments: dict[str, Any], run: Callable[[], Any]) -> Any:
+def _noted(
+    calls: ObservedCalls,
+    name: str,
+    arguments: dict[str, Any],
+    run: Callable[[], Any],
+    context: contextvars.Context | None,
+) -> Any:
     key = object()
     calls.tool_begins(key, name, arguments)
     try:
-        output = run()
+        output = run() if context is None else context.copy().run(call_tool, name, arguments, run)
     except BaseException as error:
         calls.tool_ends(key, error=error_text(error))
         raise

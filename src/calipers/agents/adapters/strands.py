@@ -6,22 +6,26 @@ side, each with an agent of its own. The tool by which a model gives a structure
 """
 
 import asyncio
+import copy
 import inspect
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Any
 
 from calipers.agents.recording import Recording
+from calipers.agents.tool_interception import await_tool
 from calipers.data.trace import Trace
 from calipers.models.model_answer import Usage as Tokens
 from calipers.models.prices import cost_of
 from calipers.spans.conversation_trace import trace_of_history
 from calipers.spans.messages import Call, Message, Result, Text, Usage, read_messages
 
-from .framework import FrameworkAdapter, load_framework, no_agent, tell
+from .framework import FrameworkAdapter, load_framework, no_agent, replace_once, tell
+from .function import text_of
 
 _AGENT = "agent"
 _STATE = "state"
+_ANSWER = "structured_output"
 
 
 class StrandsAdapter(FrameworkAdapter):
@@ -56,6 +60,10 @@ class StrandsAdapter(FrameworkAdapter):
         named = super()._own_name()
         return named if self._is_agent else getattr(self.agent, "__name__", named)
 
+    def _intercept(self) -> None:
+        hooks = load_framework("strands.hooks", "Strands", "strands")
+        replace_once(hooks.HookRegistry, "invoke_callbacks_async", _select_stand_in)
+
     async def _ask(self, inputs: Any, state: dict[str, Any], recording: Recording) -> Any:
         if not self._is_agent:
             agent = state.get(_AGENT) or await self._made(state)
@@ -88,6 +96,71 @@ class StrandsAdapter(FrameworkAdapter):
             answer_tool = None if chosen is None else type(chosen).__name__
             tell(recording, _told(recording.input_text, messages, _model_name(agent), answer_tool))
         return self._answer(result, _text(result.message) if chosen is None else chosen)
+
+
+async def _select_stand_in(own: Callable[..., Any], registry: Any, event: Any) -> Any:
+    """Have a call of a tool made by a stand-in, after the agent's own hooks have chosen the tool."""
+    hooks = load_framework("strands.hooks", "Strands", "strands")
+    answer = await own(registry, event)
+    is_call = isinstance(event, hooks.BeforeToolCallEvent)
+    if is_call and event.selected_tool is not None and event.selected_tool.tool_type != _ANSWER:
+        event.selected_tool = _stand_in(event.selected_tool)
+    return answer
+
+
+class _ToolFailedError(Exception):
+    """A tool answered with an error, which its last event tells."""
+
+
+def _stand_in(tool: Any) -> Any:
+    """A copy of a tool whose calls go through the interceptors."""
+    stand_in = copy.copy(tool)
+
+    async def stream(tool_use: Any, invocation_state: Any, **given: Any) -> AsyncIterator[Any]:
+        events: list[Any] = []
+
+        async def run() -> Any:
+            async for event in tool.stream(tool_use, invocation_state, **given):
+                events.append(event)
+            result = _result(events)
+            if result is None:
+                return None
+            if result["status"] == "error":
+                raise _ToolFailedError
+            return _content(result)
+
+        given_input = tool_use.get("input")
+        arguments = given_input if isinstance(given_input, dict) else {}
+        try:
+            value = await await_tool(tool.tool_name, arguments, run)
+        except _ToolFailedError:
+            value = None
+        else:
+            result = _result(events)
+            if result is None or result["status"] == "error" or _content(result) != value:
+                events = events[:-1] if result is not None else []
+                types = load_framework("strands.types._events", "Strands", "strands")
+                text = {"text": text_of(value)}
+                changed = {"toolUseId": tool_use.get("toolUseId"), "status": "success", "content": [text]}
+                events.append(types.ToolResultEvent(changed))
+        for event in events:
+            yield event
+
+    stand_in.stream = stream
+    return stand_in
+
+
+def _result(events: Sequence[Any]) -> Any:
+    """The result of a tool, which is its last event; `None`: it has none, such as one that asks a person first."""
+    last = events[-1] if events else None
+    told = getattr(last, "tool_result", last)
+    return told if isinstance(told, Mapping) and {"status", "content"} <= told.keys() else None
+
+
+def _content(result: Mapping[str, Any]) -> Any:
+    """What a tool gave: its text, or else its blocks."""
+    blocks = result["content"]
+    return "".join(each["text"] for each in blocks) if all("text" in each for each in blocks) else blocks
 
 
 def _told(said: str, streamed: Sequence[Any], model: str | None, answer_tool: str | None) -> Trace:
