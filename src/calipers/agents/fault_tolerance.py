@@ -50,7 +50,10 @@ class FaultToleranceEvaluator(ReportEvaluator):
         clean = _by_case(by_fault[CLEAN])
         effects = [self._effect(fault, by_fault[fault], clean) for fault in self.faults]
         return FaultTolerance(
-            title="Faults of tools", effects=effects, note=_note(by_fault[CLEAN], effects, self.faults)
+            title="Faults of tools",
+            description="Of the attempts that were struck; the change against the clean attempts at the same cases is in points.",
+            effects=effects,
+            note=_note(by_fault[CLEAN], effects, self.faults),
         )
 
     def _effect(self, fault: str, records: list[Record], clean: dict[str, list[Record]]) -> FaultEffect:
@@ -152,7 +155,7 @@ def _note(clean: Sequence[Record], effects: Sequence[FaultEffect], faults: Seque
         count = sum(effect.attempts - effect.struck for effect in left_out)
         said.append(f"{plural(count, 'attempt')} in which no call was struck left out")
     if missed := sum(effect.misses for effect in effects):
-        said.append(f"{plural(missed, 'result')} could not be changed")
+        said.append(f"{plural(missed, 'result')} that a fault could not change")
     if any(effect.struck and effect.success is None for effect in effects):
         said.append("success is not measured where nothing asserts")
     return "; ".join(said) or None

@@ -93,7 +93,7 @@ def _analysis(page: Page, analysis: Any) -> "Iterator[Text]":
             columns = [Column(""), Column("Result", "right"), Column("[95 % interval]"), Column("on")]
             lines = grid(page, columns, [list(row) for row in correction_rows(analysis)])
         case FaultTolerance():
-            columns = [Column(head, least=8, rank=i) for i, head in enumerate(FAULT_HEADS)]
+            columns = [Column(FAULT_HEADS[0], least=8), *(Column(head) for head in FAULT_HEADS[1:])]
             rows = [[page.fit(cell, 40) for cell in row] for row in fault_rows(analysis)]
             lines = grid(page, columns, rows, say_dropped=True)
         case TableResult():

@@ -144,7 +144,7 @@ def correction_rows(analysis: JudgeCorrection) -> list[tuple[str, str, str, str]
     return rows
 
 
-FAULT_HEADS = ("fault", "struck", "success", "change in points", "recovery", "harm")
+FAULT_HEADS = ("fault", "struck", "success %", "change", "recovery %", "harm %")
 
 
 def fault_rows(analysis: FaultTolerance) -> list[tuple[str, ...]]:
@@ -164,7 +164,8 @@ def fault_rows(analysis: FaultTolerance) -> list[tuple[str, ...]]:
 def _rate_cell(found: Estimate | None, *, is_struck: bool) -> str:
     if found is None:
         return _NOT_MEASURED if is_struck else ""
-    return " ".join(part for part in rate_text(found.value, found.interval) if part)
+    ends = "" if found.interval is None else f" [{100 * found.interval.low:.0f}, {100 * found.interval.high:.0f}]"
+    return f"{100 * found.value:.0f}{ends}"
 
 
 def _points(value: float, interval: Interval | None) -> str:
