@@ -118,7 +118,8 @@ class _FaultyDataset(Dataset[Any, Any, Any]):
         """Run the task over the cases, each under its fault; see `Dataset.evaluate`."""
         made = task_for(self.cases, task, name=options.get("task_name"))
         faulty = _FaultyTask(made.function, {fault.name: fault for fault in self._faults})
-        faulty.name, faulty.is_async = made.name, made.is_async
+        faulty.name = faulty.__name__ = made.name
+        faulty.is_async = made.is_async
         return await super().evaluate(faulty, **options)
 
 
@@ -131,7 +132,7 @@ class _FaultyTask:
     def __init__(self, function: Callable[[Any], Any], faults: Mapping[str, Fault]) -> None:
         self.function = function
         self.faults = faults
-        self.name = "task"
+        self.name = self.__name__ = "task"
         self.is_async = False
 
     def __call__(self, inputs: Any) -> Any:
