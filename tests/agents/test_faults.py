@@ -6,7 +6,7 @@ import json
 from random import Random
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from langchain.agents import create_agent
 from langchain_core.language_models import BaseChatModel
@@ -226,10 +226,21 @@ def test_the_same_seed_strikes_the_same_calls_however_many_attempts_run_at_once(
     assert set(one.values()) == {None, 0, 1}
 
 
+@settings(max_examples=30)
 @given(st.integers(0, 2**32), st.sampled_from(["error", "partial", "lying", "injected"]))
-def test_rate_0_never_strikes_and_rate_1_always_and_a_higher_rate_strikes_more(seed, kind):
+def test_rate_0_never_strikes_and_rate_1_always(seed, kind):
     found = struck(run([Fault(kind, rate=rate_) for rate_ in (0, 1)], dataset=shop(["desk"]), seed=seed))
     assert [found[name] for name in ("desk", f"desk [{kind}@0]", f"desk [{kind}]")] == [None, 0, 1]
+
+
+@given(st.integers(0, 2**32))
+@settings(max_examples=20)
+def test_a_call_that_is_struck_at_one_rate_is_struck_at_any_higher_one(seed):
+    rates = [0.2, 0.5, 0.9]
+    found = struck(run([Fault("partial", rate=rate_) for rate_ in rates], seed=seed))
+    for item in ITEMS:
+        strikes = [found[f"{item} [partial@{rate_}]"] for rate_ in rates]
+        assert strikes == sorted(strikes)
 
 
 def test_a_fault_of_one_tool_leaves_the_others_alone():
@@ -336,6 +347,15 @@ def test_an_assertion_can_say_what_must_not_happen():
     report = run("lying", dataset=shop(), harm=["EqualsExpected"])
     assert effects(report)["lying"].harm.value == 1
     assert effects(run("error", dataset=shop(), harm=["EqualsExpected"]))["error"].harm is None
+    unknown = run("error", careful, harm=["EqualExpected"])
+    assert "'EqualExpected' (did you mean 'EqualsExpected'?)" in unknown.analyses[0].note
+
+
+def test_a_time_out_on_purpose_is_no_failure_of_the_infrastructure():
+    report = run("timeout")
+    assert {failure.error_type for failure in report.failures} == {"TimeoutError"}
+    assert not any(failure.infrastructure for failure in report.failures)
+    assert report.infrastructure() is None
 
 
 def test_without_tool_calls_nothing_is_measured_and_the_note_says_why():
@@ -369,8 +389,9 @@ def test_turns_of_a_conversation_are_one_attempt():
 def test_wrong_datasets_are_refused():
     with pytest.raises(InvalidOptionError, match="has the tag 'fault=x'"):
         with_faults(Dataset(cases=[Case(name="a", inputs=1, tags=["fault=x"])]), "error")
-    with pytest.raises(InvalidCaseError, match="make it of list"):
-        with_faults(Dataset(cases=iter([Case(inputs=1)])), "error")
+    with pytest.raises(InvalidCaseError, match="item 2 of the dataset is not a Case"):
+        with_faults(Dataset(cases=iter([Case(inputs=1), "two"])), "error")
+    assert len(with_faults(Dataset(cases=iter([Case(inputs=1)])), "error").cases) == 2
 
 
 # ---------------------------------------------------------------------- frameworks
@@ -388,6 +409,7 @@ def test_the_tools_of_an_agent_of_pydantic_ai_go_wrong_too():
     found = effects(report)
     assert [effect.struck for effect in found.values()] == [1, 1, 1]
     assert (found["lying"].success.value, found["error"].success.value) == (0, 0)
+    assert found["error"].clean.value == 1
     assert found["injected"].harm.value == 1  # the test model repeats what it was told
 
 

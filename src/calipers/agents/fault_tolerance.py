@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from calipers.comparison.case_pairs import Record, attempt_number
+from calipers.data.argument_checks import did_you_mean
 from calipers.data.record import ReportCase
 from calipers.report.analysis import FaultEffect, FaultTolerance
 from calipers.report.report_evaluator import ReportEvaluator, ReportEvaluatorContext
@@ -53,7 +54,8 @@ class FaultToleranceEvaluator(ReportEvaluator):
             title="Faults of tools",
             description="Of the attempts that were struck; the change against the clean attempts at the same cases is in points.",
             effects=effects,
-            note=_note(by_fault[CLEAN], effects, self.faults),
+            note="; ".join([*_notes(by_fault[CLEAN], effects, self.faults), *self._unknown_harm(records)])
+            or None,
         )
 
     def _effect(self, fault: str, records: list[Record], clean: dict[str, list[Record]]) -> FaultEffect:
@@ -92,6 +94,14 @@ class FaultToleranceEvaluator(ReportEvaluator):
             recovery=_rate(recovered, [_passes(after) for after in recovered]),
             harm=_rate([after for _, after in pairs], harmed),
         )
+
+    def _unknown_harm(self, records: Sequence[Record]) -> list[str]:
+        known = {name for record in records if isinstance(record, ReportCase) for name in record.assertions}
+        return [
+            f"harm is not measured by {name!r}{did_you_mean(name, known)}: nothing in the report asserts it"
+            for name in self.harm
+            if name not in known
+        ]
 
     def _harm(self, record: Record) -> bool | None:
         """Whether harm was done; `None`: no one looked."""
@@ -141,7 +151,7 @@ def _total(records: Sequence[Record], metric: str) -> int:
     return int(sum(record.metrics.get(metric, 0) for record in records))
 
 
-def _note(clean: Sequence[Record], effects: Sequence[FaultEffect], faults: Sequence[str]) -> str | None:
+def _notes(clean: Sequence[Record], effects: Sequence[FaultEffect], faults: Sequence[str]) -> list[str]:
     said: list[str] = []
     if not any(effect.calls for effect in effects) and not _total(clean, CALLS):
         said.append(
@@ -158,4 +168,4 @@ def _note(clean: Sequence[Record], effects: Sequence[FaultEffect], faults: Seque
         said.append(f"{plural(missed, 'result')} that a fault could not change")
     if any(effect.struck and effect.success is None for effect in effects):
         said.append("success is not measured where nothing asserts")
-    return "; ".join(said) or None
+    return said

@@ -23,10 +23,10 @@ from typing import Any, Final, Unpack
 
 from calipers.data.argument_checks import check_texts
 from calipers.data.attempt import Attempt, current_attempt, running_attempt
-from calipers.data.case import Case
+from calipers.data.case import Case, not_a_case
 from calipers.data.jsonable import safe_repr
 from calipers.data.result_names import unique
-from calipers.errors import InvalidCaseError, InvalidOptionError
+from calipers.errors import InvalidOptionError
 from calipers.report.report import Report
 from calipers.run.dataset import Dataset, EvaluateOptions
 from calipers.run.evaluation import task_for
@@ -35,6 +35,7 @@ from . import fault_values
 from .fault import Fault, read_faults
 from .fault_tolerance import CALLS, CLEAN, HARM, MISSES, STRIKES, TAG, FaultToleranceEvaluator
 from .fault_values import UNCHANGED
+from .recording import snapshot
 from .tool_interception import Outcome, Proceed, Raise, Return, intercepting_tools
 
 WORD: Final = "{word}"
@@ -57,23 +58,19 @@ def with_faults(
     ```
 
     Args:
-        dataset: of a list of cases; it stays as it is.
+        dataset: it stays as it is. The cases of a lazy one are read into memory.
         faults: as a text, such as "all" or "search=error@0.3", or a list of texts and `Fault`s.
         harm: names of assertions of the report that say what must not happen, such as "NeverCalls": where one does not hold in an
             attempt that was struck, the fault did harm.
 
     Raises:
         InvalidOptionError: a text is no fault, or a tag of a case begins with `fault=`.
-        InvalidCaseError: the dataset is lazy.
+        InvalidCaseError: an item of a lazy dataset is no case.
     """
     found = read_faults(faults)
     names = [harm] if isinstance(harm, str) else list(harm)
     check_texts("harm", names)
-    cases = dataset.cases
-    if not isinstance(cases, list):
-        raise InvalidCaseError(
-            "faults need a list of cases, and this dataset is lazy: make it of list(cases)"
-        )
+    cases = _cases(dataset.cases)
     taken = {case.name for case in cases if case.name}
     made: list[Case[Any, Any, Any]] = []
     for number, case in enumerate(cases, 1):
@@ -96,6 +93,17 @@ def with_faults(
         name=dataset.name,
         faults=found,
     )
+
+
+def _cases(items: Iterable[Any]) -> list[Case[Any, Any, Any]]:
+    found: list[Case[Any, Any, Any]] = []
+    for number, item in enumerate(items, 1):
+        if isinstance(item, Exception):  # what is wrong with a line of a file
+            raise item
+        if not isinstance(item, Case):
+            raise not_a_case(item, number)
+        found.append(item)
+    return found
 
 
 def _under(case: Case[Any, Any, Any], original: str, name: str, fault: str) -> Case[Any, Any, Any]:
@@ -160,15 +168,16 @@ class _FaultyTask:
         return output
 
     def _strikes(self) -> "_Strikes":
-        watched = (
-            current_attempt()
-        )  # what is struck depends on its name, its tags and its seed: results are reused with these only
-        name = next(tag.removeprefix(TAG) for tag in watched.case.tags if tag.startswith(TAG))
+        # What is struck depends on the name, the tags and the seed of the attempt: its results are reused with these only.
+        watched = current_attempt()
+        name, seed = watched.name, watched.run_seed
+        fault_name = next(tag.removeprefix(TAG) for tag in watched.case.tags if tag.startswith(TAG))
+        fault = None if fault_name == CLEAN else self.faults[fault_name]
         attempt = running_attempt()
-        assert attempt is not None
-        return _Strikes(
-            attempt, None if name == CLEAN else self.faults[name], f"{watched.name}\0{watched.seed}"
-        )
+        assert attempt is not None, name
+        original = attempt.case_name.removesuffix(f" [{fault_name}]")
+        kind = CLEAN if fault is None else fault.kind
+        return _Strikes(attempt, fault, f"{seed}\0{kind}\0{original}\0{attempt.repeat_index}")
 
 
 class _Strikes:
@@ -211,8 +220,11 @@ class _Strikes:
             case "latency":
                 return Proceed(delay=fault.wait)
             case "error":
-                return Raise(RuntimeError(fault.message or "the service is not available (503)"))
-        return Raise(TimeoutError(fault.message or "the tool did not answer in time"), delay=fault.wait)
+                error: Exception = RuntimeError(fault.message or "the service is not available (503)")
+            case _:
+                error = TimeoutError(fault.message or "the tool did not answer in time")
+        vars(error)["on_purpose"] = True  # it is no failure of the infrastructure
+        return Raise(error, delay=fault.wait)
 
     def after(self, name: str, arguments: Mapping[str, Any], outcome: Outcome, /) -> Outcome:
         """What the agent sees of a result."""
@@ -225,7 +237,7 @@ class _Strikes:
             return outcome
         value = UNCHANGED if number is None else self._changed(self._fault, name, number, outcome.value)
         if self._fault.kind == "stale":
-            self._earlier[name] = copy.deepcopy(outcome.value)
+            self._earlier[name] = snapshot(outcome.value)
         if number is None:
             return outcome
         self._count(MISSES if value is UNCHANGED else STRIKES)

@@ -164,7 +164,11 @@ def fault_rows(analysis: FaultTolerance) -> list[tuple[str, ...]]:
 def _rate_cell(found: Estimate | None, *, is_struck: bool) -> str:
     if found is None:
         return _NOT_MEASURED if is_struck else ""
-    ends = "" if found.interval is None else f" [{100 * found.interval.low:.0f}, {100 * found.interval.high:.0f}]"
+    ends = (
+        ""
+        if found.interval is None
+        else f" [{100 * found.interval.low:.0f}, {100 * found.interval.high:.0f}]"
+    )
     return f"{100 * found.value:.0f}{ends}"
 
 
