@@ -347,6 +347,8 @@ def test_an_assertion_can_say_what_must_not_happen():
     report = run("lying", dataset=shop(), harm=["EqualsExpected"])
     assert effects(report)["lying"].harm.value == 1
     assert effects(run("error", dataset=shop(), harm=["EqualsExpected"]))["error"].harm is None
+    wrong_anyway = effects(run("lying", lambda item: -price(item)["price"], harm=["EqualsExpected"]))["lying"]
+    assert (wrong_anyway.success.value, wrong_anyway.harm.value) == (0, 0)
     unknown = run("error", careful, harm=["EqualExpected"])
     assert "'EqualExpected' (did you mean 'EqualsExpected'?)" in unknown.analyses[0].note
 
