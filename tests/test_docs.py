@@ -30,6 +30,7 @@ PAGES = sorted({ROOT / "README.md", *(ROOT / "docs").rglob("*.md")} - {NOTEBOOK}
 LEFT_OUT = {
     "agno.md": "agno",
     "autogen.md": "autogen_agentchat",
+    "crewai.md": "crewai",
     "google-adk.md": "google.adk",
     "strands.md": "strands",
 }

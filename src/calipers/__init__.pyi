@@ -24,7 +24,7 @@ from calipers.data.trace import Turn as Turn
 from calipers.data.user_turn import UserTurn as UserTurn
 from calipers.errors import CalipersError as CalipersError
 from calipers.errors import known as known
-from calipers.report.report import CaseGroup as CaseGroup
+from calipers.report.averages import CaseGroup as CaseGroup
 from calipers.report.report import Report as Report
 from calipers.run.dataset import Dataset as Dataset
 

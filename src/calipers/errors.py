@@ -42,6 +42,8 @@ CalipersError
 │   ├── RunChangedError (StoreError)        a run cannot be resumed, since the task or a setting is another
 │   ├── StoreMissingError (StoreError)      there is none, and it was only to be read
 │   └── StoreDamagedError (StoreError)      something in it is not what was written
+├── TapeError (RuntimeError)            a replay asked what its tape does not have; `step` says where
+│   └── TapeFileError (TapeError)          a tape that cannot be read: damaged, of another version, or no tape at all
 ├── SandboxError (RuntimeError)         a program that could not be run as asked; what it does wrong is in the outcome
 └── MissingExtraError (ImportError)     a feature whose optional dependency is not installed
 
@@ -373,6 +375,21 @@ class StoreMissingError(StoreError):
 
 class StoreDamagedError(StoreError):
     """Something in a store is not what was written: the message says what, and in which run. The rest can be read."""
+
+
+class TapeError(CalipersError, RuntimeError):
+    """A replay asked what its tape does not have, or cannot give back. It never goes on live by itself."""
+
+    def __init__(self, message: str, *, step: int | None = None, differences: "Sequence[Any]" = ()) -> None:
+        super().__init__(message)
+        self.step = step
+        """Which exchange of the attempt left the tape, from 1; `None` where it was not an exchange."""
+        self.differences = tuple(differences)
+        """Where what was asked differs from what the tape has at this place; see `calipers.matching.Difference`."""
+
+
+class TapeFileError(TapeError):
+    """A tape that cannot be read: damaged, of another version, or no tape at all."""
 
 
 class SandboxError(CalipersError, RuntimeError):

@@ -12,7 +12,7 @@ from calipers.comparison import Comparison, LabelMove, compare_many, compare_rep
 from calipers.comparison.change import Question, change_of
 from calipers.data.reuse import Reuse
 from calipers.errors import InvalidOptionError, ReportFormatError
-from calipers.report.report import Incomplete, Stopping
+from calipers.report.incomplete import Incomplete, Stopping
 from calipers.stats import holm
 
 

@@ -1,6 +1,9 @@
+import msgspec
 import pytest
 
+from calipers.comparison.comparison import compare_reports
 from calipers.comparison.flips import flips_of
+from calipers.data.trace import ToolCall, Trace, Turn
 
 
 def flips(baseline, candidate):
@@ -65,3 +68,67 @@ def test_runs_that_agree_have_no_flips():
 
 def test_a_case_that_asserts_nothing_on_one_side_does_not_flip():
     assert flips([[1], []], [[], [0]]) == ()
+
+
+def traced(record, *calls):
+    record.trace = Trace(turns=[Turn(tool_call=call) for call in calls], records_calls=True)
+    return record
+
+
+def test_a_flip_shows_the_first_attempt_that_came_out_as_its_case_did(attempt, report_of):
+    one = report_of(
+        [
+            traced(attempt("a", repeat="1/3", ok=False), ToolCall("wrong")),
+            traced(attempt("a", repeat="2/3", ok=True), ToolCall("book", {"n": 1})),
+            traced(attempt("a", repeat="3/3", ok=True), ToolCall("other")),
+        ]
+    )
+    two = report_of(
+        [traced(attempt("a", repeat=f"{k}/3", ok=False), ToolCall("book", {"n": k + 1})) for k in (1, 2, 3)]
+    )
+    (flip,) = compare_reports(one, two).flips
+    assert (flip.baseline_attempt, flip.candidate_attempt) == (2, 1)
+    (change,) = flip.trace.steps[0].changes
+    assert (change.path, change.baseline, change.candidate) == ("arguments.n", 1, 2)
+    chosen = compare_reports(one, two, evaluators=["ok"]).flips[0]
+    assert chosen == flip
+
+
+def test_a_flip_tells_why_evaluators_changed_their_mind(attempt, report_of):
+    old, new = attempt("a", ok=True), attempt("a", lost=["ok"], ok=True, other=True)
+    old.results = (msgspec.structs.replace(old.results[0], reason="fine"),)
+    (flip,) = compare_reports(report_of([old]), report_of([new])).flips
+    (said,) = flip.assertions
+    assert (said.baseline, said.baseline_reason) == (True, "fine")
+    assert (said.candidate, said.candidate_reason) == (None, "TimeoutError: slow")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "gap"),
+    [
+        (False, False, "no traces"),
+        (True, False, "no candidate trace"),
+        (False, True, "no baseline trace"),
+        (True, True, None),
+    ],
+)
+def test_traces_that_are_missing_are_never_called_the_same(attempt, report_of, before, after, gap):
+    old, new = attempt("a", ok=True), attempt("a", ok=False)
+    for record, there in ((old, before), (new, after)):
+        if there:
+            traced(record, ToolCall("book"))
+    (flip,) = compare_reports(report_of([old]), report_of([new])).flips
+    assert flip.trace_gap == gap
+    assert (flip.trace is None) == (gap is not None)
+
+
+def test_traces_that_are_too_long_are_not_compared_and_the_others_still_are(attempt, report_of):
+    long = [ToolCall("step", {"n": n}) for n in range(500)]
+    sides = [
+        report_of([traced(attempt("long", ok=ok), *long), traced(attempt("short", ok=ok), ToolCall("book"))])
+        for ok in (True, False)
+    ]
+    assert {flip.case: flip.trace_gap for flip in compare_reports(*sides).flips} == {
+        "long": "too long",
+        "short": None,
+    }

@@ -134,8 +134,8 @@ def test_without_the_package_the_error_names_the_extra(monkeypatch, module, load
 
 def test_finding_personal_data_loads_no_telemetry():
     program = (
-        "import sys; from calipers.evaluators.personal_data import _found\n"
-        "assert _found('a@b.com', ['email']); print([name for name in sys.modules if 'telemetry' in name])"
+        "import sys; from calipers.evaluators.personal_data import find_personal_data\n"
+        "assert find_personal_data('a@b.com', ['email']); print([name for name in sys.modules if 'telemetry' in name])"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

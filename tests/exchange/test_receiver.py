@@ -9,10 +9,14 @@ from functools import wraps
 import aiohttp
 import pytest
 from opentelemetry import trace as otel
+from opentelemetry._logs import get_logger, get_logger_provider
+from opentelemetry.exporter.otlp.proto.common._log_encoder import encode_logs
 from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
 from opentelemetry.exporter.otlp.proto.http import Compression
+from opentelemetry.exporter.otlp.proto.http._log_exporter import OTLPLogExporter
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
-from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter
+from opentelemetry.sdk._logs.export import BatchLogRecordProcessor
+from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from pydantic_ai import Agent
 from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart
 from pydantic_ai.models.function import FunctionModel
@@ -24,10 +28,12 @@ from calipers.evaluators import FollowsTrajectory, ToolCallCount, ToolCallsMatch
 from calipers.exchange import import_traces
 from calipers.exchange.received_run import ArrivalJudge, ReceivedRun, unfinished_runs
 from calipers.exchange.receiver import Receiver, ReceiverLimits, check_address
+from calipers.exchange.request_spool import RequestSpool
 from calipers.run.runner import Options
 from calipers.spans import read_traces
 from calipers.stores import MemoryStore
 from calipers.stores.rescoring import score_again
+from calipers.stores.run_info import RunInfo
 
 
 def in_a_loop(test):
@@ -249,6 +255,30 @@ def test_what_was_stored_before_a_kill_is_not_stored_twice(store, tmp_path):
     assert store.run(run.info.id).attempts == 2
 
 
+@in_a_loop
+async def test_a_span_that_comes_late_and_is_hit_by_a_kill_is_joined(store, tmp_path):
+    info = store.begin_run(RunInfo(name="killed"))
+    run = ReceivedRun(store, info, RequestSpool(tmp_path / info.id, segment_bytes=1), wait=0.01)
+    receiver = Receiver(run)
+    await receiver.open("127.0.0.1", 0)
+    async with aiohttp.ClientSession(receiver.url) as client:
+        await post(client, request(span(1, 1), tool(1, 2, 1, "find")))
+        await stored(store, 1)
+        run.inbox.wait = 60
+        await post(client, request(tool(1, 3, 1, "book")))
+        while receiver._arrived:
+            await asyncio.sleep(0.05)
+    store.finish_run(info.id, status="interrupted")
+    (again,) = unfinished_runs(store, tmp_path, wait=1)
+    again.sweep(0.0, at_once=True)
+    assert (again.finish().attempts, again.received.late) == (1, 0)
+    (case,) = store.report("latest").cases
+    assert [call.name for call in case.trace.tool_calls] == ["find", "book"]
+    run.inbox.open.clear()
+    await receiver.close()
+    run.spool.close()
+
+
 # ---------------------------------------------------------------------- one agent, three ways
 
 
@@ -258,34 +288,43 @@ def answering(messages, _info):
     return ModelResponse(parts=[ToolCallPart("find", {"to": to}, tool_call_id=to) for to in ("Oslo", "Rome")])
 
 
-class _Twice(SpanExporter):
+class _Twice:
     """Exports over the wire, and writes the same to a file."""
 
-    def __init__(self, url, path):
-        self.wire = OTLPSpanExporter(endpoint=f"{url}/v1/traces", compression=Compression.Gzip)
+    def __init__(self, wire, encode, path):
+        self.wire = wire
+        self.encode = encode
         self.path = path
 
-    def export(self, spans):
-        self.path.write_bytes(encode_spans(spans).SerializeToString())
-        return self.wire.export(spans)
+    def export(self, batch):
+        self.path.write_bytes(self.encode(batch).SerializeToString())
+        return self.wire.export(batch)
 
     def shutdown(self):
         self.wire.shutdown()
 
 
+def exporting(url, folder):
+    """Has all spans and log records of this process exported; what ends it."""
+    spans = OTLPSpanExporter(endpoint=f"{url}/v1/traces", compression=Compression.Gzip)
+    logs = OTLPLogExporter(endpoint=f"{url}/v1/logs")
+    processors = (
+        BatchSpanProcessor(_Twice(spans, encode_spans, folder / "spans.pb")),
+        BatchLogRecordProcessor(_Twice(logs, encode_logs, folder / "logs.pb")),
+    )
+    otel.get_tracer_provider().add_span_processor(processors[0])
+    get_logger_provider().add_log_record_processor(processors[1])
+    return processors
+
+
 EVALUATORS = (ToolCallsMatch(["find", "find"]), FollowsTrajectory(["find", "find"]), ToolCallCount(maximum=1))
 
 
-@in_a_loop
-async def test_an_agent_in_the_process_in_a_file_and_over_the_wire_leaves_the_same(store, tmp_path):
-    seen = []
-    path = tmp_path / "spans.pb"
-    agent = Agent(FunctionModel(answering), name="travel")
-    processors = []
-
-    @agent.tool_plain
-    def find(to: str) -> list[str]:
-        return [f"{to}1"]
+async def leaves_the_same(task, store, tmp_path):
+    """The trace of an agent, which is the same in the process, in a file and over the wire, and so are the results."""
+    seen, processors = [], []
+    folder = tmp_path / "exported"
+    folder.mkdir()
 
     def look(span_tree, ctx):
         seen.append(ctx.trace)
@@ -293,30 +332,74 @@ async def test_an_agent_in_the_process_in_a_file_and_over_the_wire_leaves_the_sa
 
     async with receiving(store, tmp_path, evaluators=EVALUATORS) as (receiver, _):
 
-        async def task(question):
-            processors.append(BatchSpanProcessor(_Twice(receiver.url, path)))
-            otel.get_tracer_provider().add_span_processor(processors[0])
-            Agent.instrument_all(InstrumentationSettings())
-            try:
-                return (await agent.run(question)).output
-            finally:
-                Agent.instrument_all(False)
+        async def exported(question):
+            processors.extend(exporting(receiver.url, folder))
+            return await task(question)
 
         def evaluate():
             dataset = Dataset(cases=[Case(inputs="to Oslo or Rome?")], evaluators=[look, *EVALUATORS])
-            report = dataset.evaluate_sync(task)
-            processors[0].shutdown()
+            report = dataset.evaluate_sync(exported)
+            for each in processors:
+                each.shutdown()
             return report
 
         (here,) = (await asyncio.to_thread(evaluate)).cases
     (received,) = store.report("latest").cases
-    (from_file,) = read_traces(path)
+    (from_file,) = read_traces(folder)
     assert received.trace == from_file == seen[0]
-    assert [call.output for call in received.trace.tool_calls] == [["Oslo1"], ["Rome1"]]
     with MemoryStore() as other:
-        import_traces([path], other)
+        import_traces([folder], other)
         (imported,) = score_again(other, "latest", evaluators=EVALUATORS, keep="all").cases
     wanted = [("ToolCallsMatch", True), ("FollowsTrajectory", True), ("ToolCallCount", False)]
     for case in (here, received, imported):
         assert [(each.name, each.value) for each in case.results if each.name != "look"] == wanted
         assert case.output == "done"
+    return received.trace
+
+
+@in_a_loop
+async def test_an_agent_in_the_process_in_a_file_and_over_the_wire_leaves_the_same(store, tmp_path):
+    agent = Agent(FunctionModel(answering), name="travel")
+
+    @agent.tool_plain
+    def find(to: str) -> list[str]:
+        return [f"{to}1"]
+
+    async def task(question):
+        Agent.instrument_all(InstrumentationSettings())
+        try:
+            return (await agent.run(question)).output
+        finally:
+            Agent.instrument_all(False)
+
+    trace = await leaves_the_same(task, store, tmp_path)
+    assert [call.output for call in trace.tool_calls] == [["Oslo1"], ["Rome1"]]
+
+
+@in_a_loop
+async def test_so_does_one_whose_messages_are_log_records(store, tmp_path):
+    calls = [
+        {"id": to, "function": {"name": "find", "arguments": json.dumps({"to": to})}}
+        for to in ("Oslo", "Rome")
+    ]
+
+    async def task(question):
+        tracer, logger = otel.get_tracer("agent"), get_logger("agent")
+        with tracer.start_as_current_span("travel", attributes={"gen_ai.operation.name": "invoke_agent"}):
+            with tracer.start_as_current_span("chat", attributes={"gen_ai.operation.name": "chat"}):
+                logger.emit(event_name="gen_ai.user.message", body={"content": question})
+                logger.emit(event_name="gen_ai.choice", body={"message": {"tool_calls": calls}})
+            with tracer.start_as_current_span("chat", attributes={"gen_ai.operation.name": "chat"}):
+                logger.emit(event_name="gen_ai.user.message", body={"content": question})
+                logger.emit(event_name="gen_ai.assistant.message", body={"tool_calls": calls})
+                for to in ("Oslo", "Rome"):
+                    logger.emit(event_name="gen_ai.tool.message", body={"id": to, "content": f"{to}1"})
+                logger.emit(event_name="gen_ai.choice", body={"message": {"content": "done"}})
+        return "done"
+
+    trace = await leaves_the_same(task, store, tmp_path)
+    assert trace.input_text == "to Oslo or Rome?"
+    assert [(call.arguments, call.output) for call in trace.tool_calls] == [
+        ({"to": "Oslo"}, "Oslo1"),
+        ({"to": "Rome"}, "Rome1"),
+    ]

@@ -12,7 +12,8 @@ from calipers.data.record import ReportCase, ReportCaseFailure
 from calipers.data.result import EvaluationResult, EvaluatorFailure, EvaluatorSpec, SkippedEvaluation
 from calipers.errors import ReportFormatError, StoreError
 from calipers.exchange import export_run, import_run
-from calipers.report.report import Incomplete, Report
+from calipers.report.incomplete import Incomplete
+from calipers.report.report import Report
 from calipers.stores import MemoryStore, RunInfo, score_again
 from calipers.stores.attempt_notes import AttemptNotes, CellNotes, with_attempt_notes, with_notes
 from calipers.stores.stored_attempt import StoredCell

@@ -46,10 +46,10 @@ def test_a_span_that_comes_later_opens_its_trace_again():
     (first,) = inbox.due(3.0)
     first.places = ((7, "x"),)
     inbox.taken([first])
-    assert (inbox.size, inbox.first_segment()) == (0, None)
+    assert (inbox.size, inbox.first_segment()) == (0, 1)
     inbox.add([span(1, 2, parent=1)], size=100, segment=4, now=4.0)
     (again,) = inbox.due(7.0)
-    assert (sorted(again.spans), again.places, again.segment, inbox.rejoined) == ([1, 2], ((7, "x"),), 4, 1)
+    assert (sorted(again.spans), again.places, again.segment, inbox.rejoined) == ([1, 2], ((7, "x"),), 1, 1)
 
 
 def test_a_span_that_comes_twice_opens_nothing():
@@ -59,10 +59,19 @@ def test_a_span_that_comes_twice_opens_nothing():
     assert (inbox.open, inbox.size, inbox.rejoined, inbox.late) == ({}, 0, 0, {})
 
 
+def test_a_request_with_log_records_that_comes_twice_counts_once():
+    logs = [SpanLog(1, 1, SpanEvent(name, time_ns=1)) for name in ("yes", "yes", "no")]
+    inbox = inbox_with(span(1, 1), *logs)
+    inbox.add(logs, size=100, segment=1, now=0.0)
+    (trace,) = inbox.due(3.0)
+    assert [log.event.name for log in trace.logs.values()] == ["yes", "yes", "no"]
+
+
 def test_a_span_for_a_trace_that_is_forgotten_is_counted_as_late():
     inbox = TraceInbox(wait=3.0, remembered=0)
     inbox.add([span(1, 1)], size=100, segment=1, now=0.0)
     inbox.taken(inbox.due(3.0))
+    assert inbox.first_segment() is None
     log = SpanLog(1, 2, SpanEvent("x", time_ns=0))
     inbox.add([span(1, 2, parent=1), log], size=100, segment=1, now=4.0)
     assert (inbox.late, inbox.open) == ({1: 1}, {})

@@ -184,6 +184,7 @@ SAMPLES = {
     "ContainsAny": (["x"],),
     "CostBudgetEvaluator": (0.5,),
     "Equals": (1,),
+    "FollowsBaseline": ("baseline.yaml",),
     "FollowsTrajectory": (["search"],),
     "HasMatchingSpan": ({},),
     "InLanguage": ("en",),

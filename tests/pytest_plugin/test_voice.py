@@ -460,12 +460,12 @@ def test_results_are_in_the_section_and_in_report_files_like_any_other(voice, fo
 def test_workers_that_share_a_cache_say_each_prompt_once(voice, folder):
     tests = "\n".join(
         f"@pytest.mark.{GO}\ndef test_{number}(calipers_voice_result): assert_tool_calls(calipers_voice_result)\n"
-        for number in range(8)
+        for number in range(4)
     )
-    arguments = ["-n", "3", "--calipers-voice-clear-cache"]
-    assert voice(tests, *arguments, plugins=(PLUGIN, "xdist.plugin")).counts == {"passed": 8}
+    arguments = ["-n", "2", "--calipers-voice-clear-cache"]
+    assert voice(tests, *arguments, plugins=(PLUGIN, "xdist.plugin")).counts == {"passed": 4}
     assert said(folder) == ["0 go LA"]
-    assert voice(tests, *arguments, plugins=(PLUGIN, "xdist.plugin")).counts == {"passed": 8}
+    assert voice(tests, *arguments, plugins=(PLUGIN, "xdist.plugin")).counts == {"passed": 4}
     assert said(folder) == ["0 go LA", "0 go LA"]
 
 
@@ -505,7 +505,7 @@ def test_other(evaluate):
     assert not {"calipers.pytest_plugin.voice", "calipers.voice.pipeline"} & set(sys.modules)
 """,
     )
-    assert folder.pytest("-q").counts == {"passed": 1}
+    assert folder.pytest("-q", fresh=True).counts == {"passed": 1}
 
 
 def test_its_marker_options_and_fixtures_are_told_to_those_who_ask(folder):

@@ -6,27 +6,49 @@ the answer is its exit code. What every run that measures loads of Calipers is l
 which pytest must be the first to load; what a run loads, and when, is asked of a fresh process (`fresh=True`).
 """
 
-import asyncio  # noqa: F401
 import gc
 import json
 import os
 import runpy
 import signal
 import sys
+from importlib import import_module
 
-import msgspec  # noqa: F401
-import numpy  # noqa: F401, ICN001
 import pytest
-import regex  # noqa: F401
-import rich.console  # noqa: F401
 from _pytest.config import get_config
 
-import calipers.comparison.columns
-import calipers.evaluators.equality
-import calipers.report.summary
-import calipers.run.evaluation
-import calipers.scoring.scoring
-import calipers.views.terminal  # noqa: F401
+LOADED = (
+    *("asyncio", "faulthandler", "pdb", "readline", "sqlite3", "tomllib", "zoneinfo"),
+    *(
+        "anyio._backends._asyncio",
+        "anyio._backends._trio",
+        "execnet",
+        "msgspec",
+        "numpy",
+        "regex",
+        "rich.console",
+    ),
+    "calipers.comparison.columns",
+    "calipers.evaluators.equality",
+    "calipers.files.project",
+    "calipers.gate.gate",
+    "calipers.models.prices",
+    "calipers.plugins.manager",
+    "calipers.report.summary",
+    "calipers.run.evaluation",
+    "calipers.scoring.scoring",
+    "calipers.stores.journal",
+    "calipers.stores.sqlite",
+    "calipers.views.gate.terminal",
+    "calipers.views.github",
+    "calipers.views.json_file",
+    "calipers.views.terminal",
+    "calipers.voice.cache",
+    "calipers.voice.evaluators",
+    "calipers.voice.perturbations",
+    "calipers.voice.pipeline",
+)
+"""Most of what a run needs, and what takes longest to load."""
 
 SECONDS = 120
 """A run that takes longer is ended."""
@@ -48,6 +70,8 @@ def run(arguments: list[str], folder: str, environment: dict[str, str], out: str
 def main() -> None:
     """Carry out orders until there are no more of them."""
     get_config()  # Loads pytest's own plugins.
+    for name in LOADED:
+        import_module(name)
     gc.freeze()
     while order := sys.stdin.readline():
         child = os.fork()

@@ -34,7 +34,9 @@ from calipers.data.record import Failure
 from calipers.data.result import EvalResult, EvaluatorSpec, SkippedEvaluation
 from calipers.errors import InvalidOptionError, NotKnownError, ReportFormatError
 from calipers.report.analysis import ScalarResult, TableResult
-from calipers.report.report import FORMAT_VERSION, Averages, Incomplete, PrintOptions
+from calipers.report.averages import Averages
+from calipers.report.incomplete import Incomplete
+from calipers.report.report import FORMAT_VERSION, PrintOptions
 from calipers.scoring.scoring import BlockedLoop
 from calipers.stats import rate
 from calipers.stores import open_store

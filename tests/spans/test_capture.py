@@ -438,15 +438,16 @@ def test_an_api_that_is_imported_and_not_configured_is_not_configured():
 def test_wanted_spans_are_recorded_through_a_provider_set_up_on_the_spot():
     printed = in_own_process(
         "from opentelemetry import trace\n"
-        "early = trace.get_tracer('made before')\n"
+        "from opentelemetry._logs import get_logger\n"
+        "early, logger = trace.get_tracer('made before'), get_logger('made before')\n"
         "recorder = span_recorder(True)\n"
         "with recorder.attempt('case') as capture, early.start_as_current_span('a'):\n"
-        "    pass\n"
+        "    logger.emit(event_name='said', body={'what': 'hello'})\n"
         "assert trace.get_tracer_provider() is recorder.provider\n"
         "assert span_recorder(False).collector is recorder.collector\n"
-        "print([node.name for node in capture.tree])"
+        "print([(node.name, node.events[0].attributes) for node in capture.tree])"
     )
-    assert printed == "['a']\n"
+    assert printed == "[('a', {'what': 'hello'})]\n"
 
 
 def test_a_provider_configured_by_the_user_is_used_whether_wanted_or_not():
@@ -455,6 +456,8 @@ def test_a_provider_configured_by_the_user_is_used_whether_wanted_or_not():
         "from opentelemetry.sdk.trace import TracerProvider\n"
         "mine = TracerProvider()\n"
         "trace.set_tracer_provider(mine)\n"
+        "assert span_recorder(False).provider is mine\n"
+        "assert 'opentelemetry.sdk._logs' not in sys.modules\n"
         "print([span_recorder(wanted).provider is mine for wanted in (False, True)])"
     )
     assert printed == "[True, True]\n"

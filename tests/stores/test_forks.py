@@ -193,14 +193,14 @@ def test_a_task_may_fork_again_and_again(store, way):
 
     dataset = Dataset(
         name="d",
-        cases=[Case(name=str(number), inputs=number, expected_output=square(number)) for number in range(4)],
+        cases=[Case(name=str(number), inputs=number, expected_output=square(number)) for number in range(2)],
         evaluators=[lambda output, expected_output: output == expected_output],
     )
     for task in (in_threads, on_the_loop):
         report = dataset.evaluate_sync(task, store=store, progress=False, max_concurrency=2)
         assert [failure.error_message for failure in report.failures] == []
         assert (report.incomplete, report.pass_rate().value) == (None, 1.0)
-    assert [info.attempts for info in store.runs() if info.status == "finished"] == [4, 4]
+    assert [info.attempts for info in store.runs() if info.status == "finished"] == [2, 2]
 
 
 def test_a_store_that_was_not_used_between_two_forks_can_be_used_after_them(store):

@@ -3,6 +3,7 @@ import itertools
 import json
 import threading
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -427,6 +428,7 @@ def test_a_timeout_that_allows_nothing_is_refused(timeout):
 
 # ---------------------------------------------------------------------- the evaluators that come with Calipers
 
+SAMPLES = Path(__file__).parents[1] / "samples"
 PARIS = [make_context("Paris is big.", expected_output="Paris is big.")]
 SPANS = [
     make_context(
@@ -447,6 +449,10 @@ BUILT_IN = {
     "ContainsAny": ({"values": ["Paris", "Lyon"]}, PARIS),
     "Equals": ({"value": "Paris"}, PARIS),
     "EqualsExpected": ({}, PARIS),
+    "FollowsBaseline": (
+        {"path": str(SAMPLES / "baseline.yaml")},
+        [make_context("Paris", inputs="capital?", trace=Trace(tool_calls=[ToolCall("search")]))],
+    ),
     "FollowsTrajectory": ({"trajectory": ["search", "answer"]}, CALLS),
     "HasMatchingSpan": ({"query": {"name_equals": "answer"}}, SPANS),
     "InLanguage": ({"language": "en"}, PARIS),

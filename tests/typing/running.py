@@ -21,7 +21,7 @@ from calipers.comparison import Conclusion, compare_reports
 from calipers.pytest_plugin.evaluate_fixtures import Evaluate
 from calipers.pytest_plugin.gate_fixture import Gate
 from calipers.report.analysis import ConfusionMatrix
-from calipers.report.report import Averages, CaseGroup
+from calipers.report.averages import Averages, CaseGroup
 from calipers.report.summary import Summary
 from calipers.stats import Estimate, Interval
 from calipers.testing import BlockingScriptedTask, ScriptedTask, assert_passed, evaluate_one, make_context

@@ -12,7 +12,8 @@ from calipers.views.attempts import AttemptOptions
 from calipers.views.html.document import report_html, statement_html
 from calipers.views.markdown import report_markdown, statement_markdown
 from calipers.views.page import Page
-from calipers.views.statement import EVALUATOR_COLUMNS, Count, ReportColumn, Statement
+from calipers.views.report_table import EVALUATOR_COLUMNS, Count, ReportColumn
+from calipers.views.statement import Statement
 from calipers.views.terminal import ReportView, headline, measures, report_text, table_lines, title
 
 

@@ -15,7 +15,8 @@ from calipers.errors import (
     TaskContractError,
 )
 from calipers.evaluators import EvaluationReason
-from calipers.report.report import Incomplete, Report
+from calipers.report.incomplete import Incomplete
+from calipers.report.report import Report
 from calipers.voice import (
     AgentResponse,
     Audio,

@@ -1,5 +1,6 @@
 from calipers.agents.adapters.agno import AgnoAdapter as AgnoAdapter
 from calipers.agents.adapters.autogen import AutoGenAdapter as AutoGenAdapter
+from calipers.agents.adapters.crewai import CrewAIAdapter as CrewAIAdapter
 from calipers.agents.adapters.function import Adapter as Adapter
 from calipers.agents.adapters.function import FunctionAdapter as FunctionAdapter
 from calipers.agents.adapters.google_adk import GoogleADKAdapter as GoogleADKAdapter
@@ -27,10 +28,14 @@ from calipers.agents.evaluators.tool_usage import ToolUsageAuditor as ToolUsageA
 from calipers.agents.evaluators.trace_comparison import TraceComparisonEvaluator as TraceComparisonEvaluator
 from calipers.agents.fault import Fault as Fault
 from calipers.agents.faults import with_faults as with_faults
+from calipers.agents.recorded_task import RecordedTask as RecordedTask
 from calipers.agents.recording import Recording as Recording
 from calipers.agents.recording import TraceRecorder as TraceRecorder
 from calipers.agents.recording import carry as carry
 from calipers.agents.recording import current_recording as current_recording
+from calipers.agents.replayed_task import Fork as Fork
+from calipers.agents.replayed_task import ReplayedTask as ReplayedTask
+from calipers.agents.tape import Tape as Tape
 from calipers.agents.test_case import TestCase as TestCase
 from calipers.agents.tool_interception import Proceed as Proceed
 from calipers.agents.tool_interception import Raise as Raise

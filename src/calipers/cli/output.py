@@ -146,7 +146,7 @@ def protect(
         target.path: _identity(folder / target.path)
         for name in names
         for target in Outputs(targets, name).targets
-        if target.path != "-"
+        if target.path != "-" and os.path.exists(folder / target.path)  # noqa: PTH110  # `Path.exists` may raise
     }
     if not paths:
         return

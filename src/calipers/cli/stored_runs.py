@@ -56,7 +56,7 @@ def open_kept(given: str | None, *, redact: Sequence[str] = ()) -> Store:
             USAGE,
         )
     try:
-        return open_store(address, existing=True, redact=_hooks(redact))
+        return open_store(address, existing=True, redact=hooks_at(redact))
     except StoreMissingError as error:
         raise CommandError(f"{error}{_named_by(given)}", USAGE) from error
     except StoreError as error:
@@ -82,7 +82,7 @@ def note_settings() -> None:
 
 def open_or_make(given: str | None, *, redact: Sequence[str] = ()) -> Store:
     """The store to keep runs in, made if it is not there."""
-    hooks = _hooks(redact)
+    hooks = hooks_at(redact)
     try:
         store = open_store(store_address(given), redact=hooks)
         _hide_from_git(store)
@@ -93,7 +93,7 @@ def open_or_make(given: str | None, *, redact: Sequence[str] = ()) -> Store:
     return store
 
 
-def _hooks(addresses: Sequence[str]) -> list[Redact]:
+def hooks_at(addresses: Sequence[str]) -> list[Redact]:
     """What hides the fields that the project's file names, and the functions at these addresses, in order."""
     fields = find_project().redact
     hooks: list[Redact] = [hide_keys(*fields)] if fields else []

@@ -1,3 +1,10 @@
+from calipers.comparison.accepted_traces import Acceptance as Acceptance
+from calipers.comparison.accepted_traces import AcceptedCase as AcceptedCase
+from calipers.comparison.accepted_traces import AcceptedStep as AcceptedStep
+from calipers.comparison.accepted_traces import AcceptedTrace as AcceptedTrace
+from calipers.comparison.accepted_traces import AcceptedTraces as AcceptedTraces
+from calipers.comparison.accepted_traces import RefusedAttempt as RefusedAttempt
+from calipers.comparison.accepted_traces import accept_traces as accept_traces
 from calipers.comparison.case_pairs import ChangedCase as ChangedCase
 from calipers.comparison.case_pairs import Pairing as Pairing
 from calipers.comparison.change import Change as Change
@@ -10,8 +17,14 @@ from calipers.comparison.comparison import compare_many as compare_many
 from calipers.comparison.comparison import compare_reports as compare_reports
 from calipers.comparison.comparison import ranks as ranks
 from calipers.comparison.conclusion import Conclusion as Conclusion
+from calipers.comparison.drift import AttemptDrift as AttemptDrift
+from calipers.comparison.drift import CaseDrift as CaseDrift
+from calipers.comparison.drift import Drift as Drift
+from calipers.comparison.drift import DriftChange as DriftChange
+from calipers.comparison.drift import check_drift as check_drift
 from calipers.comparison.evaluator_changes import ChangedEvaluator as ChangedEvaluator
 from calipers.comparison.flips import Flip as Flip
+from calipers.comparison.flips import FlippedAssertion as FlippedAssertion
 from calipers.comparison.trace_difference import ChangedValue as ChangedValue
 from calipers.comparison.trace_difference import StepPair as StepPair
 from calipers.comparison.trace_difference import TraceDifference as TraceDifference

@@ -9,6 +9,7 @@ vouches for the names (`pair_by="name"`).
 """
 
 import copy
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -34,6 +35,8 @@ PairBy: TypeAlias = Literal["content", "name"]
 """What makes two cases the same."""
 
 _ABSENT = b"-"
+_REPEAT = re.compile(r"\[(\d+)/(\d+)\]\Z")
+"""What a repeat adds to the name of its case."""
 
 
 @dataclass(slots=True)
@@ -111,11 +114,9 @@ def cases_of(report: Report) -> list[RunCase]:
 
 
 def attempt_number(record: Record) -> tuple[int, int]:
-    """Which of how many attempts at its case this is: 2 and 3 of `name [2/3]`."""
-    if record.source_case_name is None:
-        return 1, 1
-    number, _, of = record.name.rpartition("[")[2].removesuffix("]").partition("/")
-    return int(number), int(of)
+    """Which of how many attempts at its case this is: 2 and 3 of `name [2/3]`. A name that does not tell is that of the only one."""
+    found = None if record.source_case_name is None else _REPEAT.search(record.name)
+    return (1, 1) if found is None else (int(found[1]), int(found[2]))
 
 
 def named_alike(reports: Sequence[Report]) -> list[Report]:

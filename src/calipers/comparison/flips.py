@@ -13,25 +13,47 @@ how often the case was attempted:
   Barber & Candès, "Controlling the False Discovery Rate via Knockoffs", 2015). Each flip of that direction has this number.
 
 Neither is the probability that the flip "is real", which would need to know how common real changes are.
+
+A flip shows one attempt of each run: the first that passed where the case passes, and the first that did not where it does not. What
+they gave, why evaluators changed their mind, and where the traces part is said of these two.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 
 from calipers.data.jsonable import safe_repr
 from calipers.data.record import ReportCase
+from calipers.data.value_text import shorten
 from calipers.stats.difference import fisher_exact
 
-from .case_pairs import RunCase
+from .case_pairs import Record
+from .trace_difference import TraceDifference, compare_traces
 
 NoiseBasis: TypeAlias = Literal["attempts", "other flips"]
 """Where the chance of noise comes from: the attempts at this case, or the flips the other way."""
-
+TraceGap: TypeAlias = Literal["no baseline trace", "no candidate trace", "no traces", "too long"]
+"""Why the traces of a flip are not compared: one or both attempts left none, or comparing them would take too long here."""
 
 _LONGEST = 500
-"""Characters of what an attempt gave that a flip keeps."""
+"""Characters of what an attempt gave, or of a reason, that a flip keeps."""
+_MOST_COMPARED = 200_000
+"""Pairs of steps, over all flips of a comparison, up to which traces are compared; that takes a second or two."""
+_EACH_COSTS = 100
+"""As many pairs of steps take the time of what is done once for each two traces."""
+
+
+class FlippedAssertion(msgspec.Struct, frozen=True, kw_only=True):
+    """An assertion that holds in one of the runs only, as it was of the two attempts that a flip shows."""
+
+    name: str
+    baseline: bool | None = None
+    """`None` if the attempt has no such result: its task or the evaluator failed, or the evaluator was skipped."""
+    candidate: bool | None = None
+    baseline_reason: str | None = None
+    """Why, or why there is no result; `None` if the evaluator gave no reason, or the task failed."""
+    candidate_reason: str | None = None
 
 
 class Flip(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,12 +71,24 @@ class Flip(msgspec.Struct, frozen=True, kw_only=True):
     noise: float
     """How far noise explains it, from 0 to 1; the module says what the number means."""
     basis: NoiseBasis
-    evaluators: tuple[str, ...] = ()
-    """The assertions that hold in one of the runs only."""
+    assertions: tuple[FlippedAssertion, ...] = ()
+    """The assertions that hold in most attempts of one of the runs only."""
+    baseline_attempt: int = 1
+    """Which attempt of the baseline is shown, from 1."""
+    candidate_attempt: int = 1
     baseline_gave: str | None = None
-    """What a typical attempt of the baseline gave, as Python would write it, or why its task failed; cut where it is long."""
+    """What the attempt of the baseline gave, as Python would write it, or why its task failed; cut where it is long."""
     candidate_gave: str | None = None
     """The same of the candidate."""
+    trace: TraceDifference | None = None
+    """Where the traces of the two attempts part, shortened; `None` if they were not compared."""
+    trace_gap: TraceGap | None = None
+    """Why the traces were not compared; `None` if they were."""
+
+    @property
+    def evaluators(self) -> tuple[str, ...]:
+        """The names of the assertions that hold in one of the runs only."""
+        return tuple(each.name for each in self.assertions)
 
 
 def flips_of(
@@ -81,14 +115,59 @@ def flips_of(
     return tuple(sorted(known, key=lambda flip: (flip.way, flip.noise)))
 
 
-def gave(case: RunCase, *, passed: bool) -> str:
-    """What an attempt at a case gave that passed, or did not: its output as Python would write it, or why its task failed."""
-    record = next((each for each in case.attempts if bool(each.passed) == passed), case.attempts[0])
+def gave(record: Record) -> str:
+    """What an attempt gave: its output as Python would write it, or why its task failed."""
     if not isinstance(record, ReportCase):
         return record.error_message[:_LONGEST]
     output = record.output
     text = safe_repr(output[:_LONGEST] if isinstance(output, str) else output)
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+
+
+def flipped_assertion(name: str, baseline: Record, candidate: Record) -> FlippedAssertion:
+    """What the evaluators of a name said of the two attempts."""
+    (held, reason), (held_too, reason_too) = _said(name, baseline), _said(name, candidate)
+    return FlippedAssertion(
+        name=name,
+        baseline=held,
+        candidate=held_too,
+        baseline_reason=reason,
+        candidate_reason=reason_too,
+    )
+
+
+class FlippedTraces:
+    """Compares the traces of flipped cases, one flip after the other, as long as that does not take too long."""
+
+    def __init__(self) -> None:
+        self._left = _MOST_COMPARED
+
+    def compare(self, baseline: Record, candidate: Record) -> dict[str, Any]:
+        """The fields of a flip that tell of the traces of its attempts."""
+        one, two = baseline.trace, candidate.trace
+        gap: TraceGap | None = None
+        if one is None or two is None:
+            gap = "no traces" if one is two else "no baseline trace" if one is None else "no candidate trace"
+            return {"trace_gap": gap}
+        costs = len(one.turns) * len(two.turns) + _EACH_COSTS
+        if costs > self._left:
+            return {"trace_gap": "too long"}
+        self._left -= costs
+        return {"trace": compare_traces(one, two).shortened()}
+
+
+def _said(name: str, record: Record) -> tuple[bool | None, str | None]:
+    """Whether the assertion of a name holds for an attempt, and why."""
+    if not isinstance(record, ReportCase):
+        return None, None
+    for result in record.results:
+        if result.name == name and isinstance(result.value, bool):
+            return result.value, None if result.reason is None else shorten(result.reason, _LONGEST)
+    for failure in record.evaluator_failures:
+        if failure.name == name:
+            return None, shorten(failure.error_message, _LONGEST)
+    skipped = next((skip.reason for skip in record.skipped if skip.name == name), None)
+    return None, None if skipped is None else shorten(skipped, _LONGEST)
 
 
 def _flip(name: str, before: Sequence[float], after: Sequence[float], confidence: float) -> Flip | None:

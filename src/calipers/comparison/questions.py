@@ -1,5 +1,6 @@
 """The questions that a comparison asks of two runs: the pass rate, every column and every measure that both have."""
 
+import dataclasses
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,7 +15,7 @@ from calipers.data.spending import BESIDE_COSTS
 from calipers.errors import InvalidOptionError
 from calipers.stats.number_text import plural
 
-from .case_pairs import Pair, RunCase
+from .case_pairs import Pair, Record, RunCase, attempt_number
 from .change import (
     Cases,
     Change,
@@ -30,7 +31,7 @@ from .change import (
 )
 from .columns import PASS_RATE, ColumnKey, Columns, durations, metric, passes
 from .evaluator_changes import ChangedEvaluator, ComparedEvaluators, EvaluatorChanges
-from .flips import Flip, flips_of, gave
+from .flips import Flip, FlippedTraces, flipped_assertion, flips_of, gave
 from .missing_results import missing_results, skipped_crashes, unrecorded
 
 _DROPPED = frozenset({"score", "duration", "metric"})
@@ -165,10 +166,11 @@ class Questions(msgspec.Struct, frozen=True, kw_only=True):
         )
         wanted = {flip.case for flip in found}
         pairs = {two.name: (one, two) for one, two in alike if two.name in wanted}
-        return tuple(self._shown(flip, pairs[flip.case], runs) for flip in found)
+        traces = FlippedTraces()
+        return tuple(self._shown(flip, pairs[flip.case], runs, traces) for flip in found)
 
-    def _shown(self, flip: Flip, pair: Pair, runs: Runs) -> Flip:
-        """A flip with the assertions that flipped, and with what both runs gave."""
+    def _shown(self, flip: Flip, pair: Pair, runs: Runs, traces: FlippedTraces) -> Flip:
+        """A flip with the assertions that flipped, and with what an attempt of each run gave and did."""
         shared = runs.baseline.by_key.keys() & runs.candidate.by_key.keys()
         keys = [
             key
@@ -180,11 +182,28 @@ class Questions(msgspec.Struct, frozen=True, kw_only=True):
             for key in keys
         ]
         passes_now = 2 * flip.candidate_passed > flip.candidate_attempts
+        one = self._typical(runs.baseline, pair[0], passed=not passes_now)
+        two = self._typical(runs.candidate, pair[1], passed=passes_now)
         return msgspec.structs.replace(
             flip,
-            evaluators=tuple(name for name, one, two in held if None not in {one, two} and one != two),
-            baseline_gave=gave(pair[0], passed=not passes_now),
-            candidate_gave=gave(pair[1], passed=passes_now),
+            assertions=tuple(
+                flipped_assertion(name, one, two)
+                for name, before, after in held
+                if None not in {before, after} and before != after
+            ),
+            baseline_attempt=attempt_number(one)[0],
+            candidate_attempt=attempt_number(two)[0],
+            baseline_gave=gave(one),
+            candidate_gave=gave(two),
+            **traces.compare(one, two),
+        )
+
+    def _typical(self, side: Columns, case: RunCase, *, passed: bool) -> Record:
+        """The first attempt at a case that passed, or that did not."""
+        alone = (dataclasses.replace(case, attempts=[record]) for record in case.attempts)
+        wanted = [float(passed)]
+        return next(
+            (each.attempts[0] for each in alone if self._passes(side, each) == wanted), case.attempts[0]
         )
 
     def _held(self, side: Columns, case: RunCase, key: ColumnKey) -> bool | None:

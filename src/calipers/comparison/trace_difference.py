@@ -14,13 +14,14 @@ message where it has no such step at all) is left out and counted.
 
 import json
 from collections.abc import Iterator, Sequence
+from itertools import dropwhile, takewhile
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
 from calipers.data.jsonable import plain
 from calipers.data.trace import Trace, Turn
-from calipers.data.value_text import show
+from calipers.data.value_text import shorten, show
 from calipers.matching.assignment import best_alignment, full_bonus, weight_of
 from calipers.matching.call import show_call
 from calipers.matching.value_comparison import DifferenceKind, differences, similarity
@@ -89,8 +90,14 @@ class TraceDifference(msgspec.Struct, frozen=True, kw_only=True):
     """All steps in order; those that only the baseline has stand before those that only the candidate has."""
     first: int | None = None
     """How many steps are the same before the traces part, which is the index of the first that is not; `None` if they do not part."""
+    stops: Literal["baseline", "candidate"] | None = None
+    """Which trace has no further step where they part; `None` if both go on, or they do not part."""
+    first_call: StepPair | None = None
+    """The first call of a tool that is not the same; `None` if there is none."""
     left_out: int = 0
     """Steps that were not compared, since the other trace would not tell of them."""
+    left_out_tools: tuple[str, ...] = ()
+    """The tools among them."""
     baseline: TraceTotals
     candidate: TraceTotals
 
@@ -98,6 +105,11 @@ class TraceDifference(msgspec.Struct, frozen=True, kw_only=True):
     def same(self) -> bool:
         """Whether all steps that could be compared are the same. Where there are none, nothing is known to be."""
         return self.first is None
+
+    @property
+    def compared(self) -> int:
+        """Steps of both traces that were compared. 0 says that nothing is known of what they have in common."""
+        return self.baseline.steps + self.candidate.steps - self.left_out
 
     @property
     def pairs(self) -> tuple[StepPair, ...]:
@@ -114,14 +126,18 @@ class TraceDifference(msgspec.Struct, frozen=True, kw_only=True):
         """The steps that only the candidate has."""
         return tuple(step for step in self.steps if step.baseline is None)
 
+    @property
+    def parting(self) -> tuple[StepPair, ...]:
+        """The steps from the first that is not the same up to the next that is."""
+        return tuple(takewhile(_differs, dropwhile(lambda step: step.same, self.steps)))
+
     def shortened(self) -> "TraceDifference":
-        """The steps at which they part and nothing else, with values cut to a line: what a comparison keeps of it."""
-        found: list[StepPair] = []
-        for step in self.steps[self.first :] if self.first is not None else ():
-            if step.same or len(found) == _KEPT:
-                break
-            found.append(msgspec.structs.replace(step, changes=tuple(map(_shortened, step.changes[:_KEPT]))))
-        return msgspec.structs.replace(self, steps=tuple(found))
+        """The steps at which they part and the first call that differs, with values cut to a line: what a comparison keeps of it."""
+        return msgspec.structs.replace(
+            self,
+            steps=tuple(map(_shortened_step, self.parting[:_KEPT])),
+            first_call=None if self.first_call is None else _shortened_step(self.first_call),
+        )
 
 
 def compare_traces(baseline: Trace, candidate: Trace) -> TraceDifference:
@@ -134,7 +150,10 @@ def compare_traces(baseline: Trace, candidate: Trace) -> TraceDifference:
     return TraceDifference(
         steps=steps,
         first=first,
-        left_out=left + left_too,
+        stops=_stops(steps, first),
+        first_call=next((step for step in steps if step.kind == "tool_call" and not step.same), None),
+        left_out=len(left) + len(left_too),
+        left_out_tools=tuple(sorted({turn.tool_call.name for turn in (*left, *left_too) if turn.tool_call})),
         baseline=_totals(baseline),
         candidate=_totals(candidate),
     )
@@ -154,17 +173,19 @@ class _Facts(NamedTuple):
     """The same of steps that are the same in every respect."""
 
 
-def _steps(trace: Trace, other: Trace) -> tuple[list[_Facts], int]:
-    """The steps of a trace of which the other would tell, too, and how many there are beside them."""
+def _steps(trace: Trace, other: Trace) -> tuple[list[_Facts], list[Turn]]:
+    """The steps of a trace of which the other would tell, too, and the turns beside them."""
     kinds = {turn.turn_type for turn in other.turns}
     tools = {turn.tool_call.name for turn in trace.turns if turn.tool_call is not None}
     unrecorded = set(other.unrecorded(sorted(tools)))
-    found = [
-        _facts(place, turn)
-        for place, turn in enumerate(trace.turns)
-        if (turn.tool_call.name not in unrecorded if turn.tool_call else turn.turn_type in kinds)
-    ]
-    return found, len(trace.turns) - len(found)
+    found: list[_Facts] = []
+    left: list[Turn] = []
+    for place, turn in enumerate(trace.turns):
+        if turn.tool_call.name not in unrecorded if turn.tool_call else turn.turn_type in kinds:
+            found.append(_facts(place, turn))
+        else:
+            left.append(turn)
+    return found, left
 
 
 def _facts(place: int, turn: Turn) -> _Facts:
@@ -293,10 +314,33 @@ def _totals(trace: Trace) -> TraceTotals:
     )
 
 
+def _stops(steps: Sequence[StepPair], first: int | None) -> Literal["baseline", "candidate"] | None:
+    """Which trace has nothing from the first step on that is not the same."""
+    rest = () if first is None else steps[first:]
+    if not rest:
+        return None
+    if all(step.candidate is None for step in rest):
+        return "candidate"
+    return "baseline" if all(step.baseline is None for step in rest) else None
+
+
+def _differs(step: StepPair) -> bool:
+    return not step.same
+
+
+def _shortened_step(step: StepPair) -> StepPair:
+    return msgspec.structs.replace(step, changes=tuple(map(_shortened, step.changes[:_KEPT])))
+
+
 def _shortened(value: ChangedValue) -> ChangedValue:
-    """The values as they would be shown."""
-    sides = {
-        name: None if (found := getattr(value, name)) is None else show(found, _SHOWN)
-        for name in ("baseline", "candidate")
-    }
+    """The values as they are where they fit on a line, else cut, as text."""
+    sides = {name: _cut(getattr(value, name)) for name in ("baseline", "candidate")}
     return msgspec.structs.replace(value, **sides)
+
+
+def _cut(value: Any) -> Any:
+    if isinstance(value, str):
+        return shorten(value, _SHOWN)
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    return value if len(json.dumps(value)) <= _SHOWN else show(value, _SHOWN)

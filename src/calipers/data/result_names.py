@@ -21,7 +21,7 @@ Two results of a run have one name only if they have one evaluator and one key:
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 
 import msgspec
 
@@ -182,7 +182,7 @@ def _begins(key: str) -> Iterable[str]:
     return [".".join(parts[:count]) for count in range(1, len(parts))]
 
 
-def unique(name: str, taken: set[str]) -> str:
+def unique(name: str, taken: Container[str]) -> str:
     """The name, or the name with the first of `_2`, `_3`, … that is free."""
     if name not in taken:
         return name

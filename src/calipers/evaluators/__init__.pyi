@@ -6,6 +6,7 @@ from calipers.data.result import EvaluationResult as EvaluationResult
 from calipers.data.result import EvaluatorFailure as EvaluatorFailure
 from calipers.data.result import EvaluatorSpec as EvaluatorSpec
 from calipers.data.result import Skipped as Skipped
+from calipers.evaluators.accepted_trace import FollowsBaseline as FollowsBaseline
 from calipers.evaluators.confusion import ConfusionMatrixEvaluator as ConfusionMatrixEvaluator
 from calipers.evaluators.containment import Contains as Contains
 from calipers.evaluators.containment import ContainsAll as ContainsAll

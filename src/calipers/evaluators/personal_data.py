@@ -30,6 +30,9 @@ PersonalDataKind: TypeAlias = Literal[
 ]
 """What can be looked for; `ssn` is the social security number of the United States."""
 
+USUAL_KINDS: tuple[PersonalDataKind, ...] = ("email", "phone", "ssn", "credit_card", "iban")
+"""What is looked for unless you say otherwise: what seldom occurs in harmless texts."""
+
 _DATAFOG: dict[PersonalDataKind, str] = {
     "email": "EMAIL",
     "phone": "PHONE",
@@ -45,7 +48,9 @@ _IBAN = re.compile(
 _MOST_TOLD = 5
 
 
-class _Found(NamedTuple):
+class FoundData(NamedTuple):
+    """A piece of personal data in a text."""
+
     kind: PersonalDataKind
     start: int
     text: str
@@ -58,7 +63,7 @@ class NoPersonalData(Evaluator):
     Data that is not text is looked through as JSON. An output of `None` is skipped.
     """
 
-    kinds: Sequence[PersonalDataKind] = ("email", "phone", "ssn", "credit_card", "iban")
+    kinds: Sequence[PersonalDataKind] = USUAL_KINDS
     """What to look for; also `ip_address`, `date` and `zip_code`."""
     allowed: Sequence[str] = field(default=(), kw_only=True)
     """Values that may stand there, such as the address of your support; upper and lower case are the same."""
@@ -82,7 +87,9 @@ class NoPersonalData(Evaluator):
             return Skipped("the output is None: there is nothing to look through")
         allowed = {value.casefold() for value in self.allowed}
         found = [
-            each for each in _found(_text_of(ctx.output), self.kinds) if each.text.casefold() not in allowed
+            each
+            for each in find_personal_data(_text_of(ctx.output), self.kinds)
+            if each.text.casefold() not in allowed
         ]
         if not found:
             return EvaluationReason(value=True)
@@ -99,12 +106,16 @@ def _text_of(output: Any) -> str:
     return output if isinstance(output, str) else json.dumps(plain(output), ensure_ascii=False)
 
 
-def _found(text: str, kinds: Sequence[PersonalDataKind]) -> list[_Found]:
-    """What was found, in its order; a card number is not also a telephone number."""
-    found: list[_Found] = []
+def find_personal_data(text: str, kinds: Sequence[PersonalDataKind]) -> list[FoundData]:
+    """The personal data in a text, in its order; a card number is not also a telephone number.
+
+    Raises:
+        MissingExtraError: datafog is not installed.
+    """
+    found: list[FoundData] = []
     if "iban" in kinds:
         found += [
-            _Found("iban", match.start(), match[0]) for match in _IBAN.finditer(text) if _is_iban(match[0])
+            FoundData("iban", match.start(), match[0]) for match in _IBAN.finditer(text) if _is_iban(match[0])
         ]
     wanted: dict[str, PersonalDataKind] = {_DATAFOG[kind]: kind for kind in kinds if kind != "iban"}
     if wanted:
@@ -112,8 +123,8 @@ def _found(text: str, kinds: Sequence[PersonalDataKind]) -> list[_Found]:
         for span in marked.spans:
             kind = wanted.get(span.label)
             if kind is not None and (kind != "credit_card" or _is_card(span.text)):
-                found.append(_Found(kind, span.start, span.text))
-    kept: list[_Found] = []
+                found.append(FoundData(kind, span.start, span.text))
+    kept: list[FoundData] = []
     for each in sorted(found, key=lambda each: each.start):
         if not kept or each.start >= kept[-1].start + len(kept[-1].text):
             kept.append(each)

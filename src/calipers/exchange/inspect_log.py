@@ -42,7 +42,8 @@ from calipers.data.result import EvaluationResult, EvaluatorSpec, EvalVerdict, S
 from calipers.data.trace import LLMCall, ToolCall, Trace, Turn, TurnType
 from calipers.errors import InvalidTraceError, ReportFormatError
 from calipers.files.parquet_file import load_arrow
-from calipers.report.report import Incomplete, Report
+from calipers.report.incomplete import Incomplete
+from calipers.report.report import Report
 from calipers.stores.packing import Record
 from calipers.stores.run_info import GitState, RunInfo, Status
 

@@ -9,6 +9,7 @@ run of an agent, make no attempt: they are counted, and told at the end.
 
 import asyncio
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
@@ -34,7 +35,7 @@ from calipers.stores.stored_attempt import StoredAttempt
 from .otlp_request import read_body
 from .recorded_traces import KIND, trace_record
 from .request_spool import RequestSpool, kept_ids, read_spool
-from .trace_inbox import Item, OpenTrace, TraceInbox
+from .trace_inbox import Item, OpenTrace, TraceInbox, log_key
 
 _BEAT: Final = 10.0
 """Seconds between signs of life."""
@@ -118,7 +119,7 @@ class ReceivedRun:
         if trace.logs:  # they become events of the spans, and might have to do so again
             spans = [replace(span) for span in spans]
         found: list[StoredAttempt] = []
-        for number, conversation in enumerate(traces_of(spans, trace.logs, self._note)):
+        for number, conversation in enumerate(traces_of(spans, trace.logs.values(), self._note)):
             is_there = number < len(trace.places)
             record = trace_record(conversation, {} if is_there else self._names)
             position = self._next
@@ -143,18 +144,23 @@ class ReceivedRun:
                 places.setdefault(int(written, 16), []).append((attempt.position, attempt.name))
         traces: dict[int, OpenTrace] = {}
         done: set[int] = set()
+        whole: set[int] = set()
+        """Traces that are stored and of which the spool still has what they were stored with."""
         for entry in read_spool(self.spool.folder):
             if entry.kind == "K":
-                done.update(kept_ids(entry))
+                kept = kept_ids(entry)
+                done.update(kept)
+                whole.update(each for each in kept if each in traces)
                 continue
+            seen: Counter[tuple[Any, ...]] = Counter()
             for item in read_body(entry.kind, entry.body).items:
-                _put_back(traces, item, entry.segment)
+                _put_back(traces, item, entry.segment, seen)
                 done.discard(item.trace_id)
         for trace_id, trace in traces.items():
             trace.places = tuple(places.get(trace_id, ()))
             if trace_id in done:
                 continue
-            if trace.places and not trace.has_root:
+            if trace.places and trace_id not in whole and not trace.has_root:
                 self.inbox.late[trace_id] = len(trace.spans)  # what it had before is gone
             else:
                 self.inbox.reopen(trace)
@@ -171,13 +177,13 @@ class ReceivedRun:
         return info
 
 
-def _put_back(traces: dict[int, OpenTrace], item: Item, segment: int) -> None:
+def _put_back(traces: dict[int, OpenTrace], item: Item, segment: int, seen: Counter[tuple[Any, ...]]) -> None:
     trace = traces.setdefault(item.trace_id, OpenTrace(item.trace_id, segment))
     if isinstance(item, SpanNode):
         trace.spans[item.span_id] = item
         trace.has_root = trace.has_root or item.parent_span_id is None
     else:
-        trace.logs.append(item)
+        trace.logs[log_key(item, seen)] = item
 
 
 def unfinished_runs(store: Store, folder: Path, *, wait: float) -> Iterator[ReceivedRun]:

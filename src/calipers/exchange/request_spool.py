@@ -2,7 +2,7 @@
 
 A folder with numbered segments. Each entry is a letter, the size of what follows, and that: the body of a request (`J`: JSON, `P`: protobuf), or
 the ids of traces that are stored now (`K`), so that spans before it are done and spans after it came late. An entry that is cut off
-was never acknowledged, and is left out. A segment is removed when no trace waits for anything in it.
+was never acknowledged, and is left out. A segment is removed when no trace waits for anything in it, and none might that is remembered.
 """
 
 import os

@@ -24,7 +24,8 @@ import msgspec
 
 from calipers.data.human_label import HumanLabel
 from calipers.errors import CalipersError, ReportFormatError, StoreError
-from calipers.report.report import Incomplete, Report
+from calipers.report.incomplete import Incomplete
+from calipers.report.report import Report
 from calipers.spans.recordings import read_files
 from calipers.stores.evaluator_slots import EvaluatorSlots, scored_places
 from calipers.stores.packing import Record, pack, unpack
@@ -105,7 +106,7 @@ def import_files(
     recordings: list[str | os.PathLike[str]] = []
     for path in paths:
         try:
-            found = _known_run(Path(path))
+            found = known_run(Path(path))
             if found is not None:
                 yield str(path), _import(found, store)
             elif _holds_recording(path):
@@ -133,7 +134,7 @@ def open_found(path: str | os.PathLike[str]) -> FoundRun:
         ReportFormatError: the file is of no known kind.
     """
     place = Path(path)
-    found = _known_run(place)
+    found = known_run(place)
     if found is not None:
         return found
     if not _holds_recording(place):
@@ -141,7 +142,7 @@ def open_found(path: str | os.PathLike[str]) -> FoundRun:
     return read_traces_run([place])
 
 
-def _known_run(place: Path) -> FoundRun | None:
+def known_run(place: Path) -> FoundRun | None:
     """The run of a program for evaluations in a file; `None` if the file is something else, such as a recording.
 
     Raises:

@@ -15,7 +15,8 @@ import msgspec
 from calipers.data.jsonable import plain
 from calipers.data.record import ReportCase
 from calipers.errors import ReportFormatError, StoreError
-from calipers.report.report import Incomplete, Report
+from calipers.report.incomplete import Incomplete
+from calipers.report.report import Report
 from calipers.stores.attempt_notes import (
     AttemptNotes,
     CellNotes,

@@ -5,14 +5,15 @@ as one whose root went elsewhere, is given up waiting for after ten times as lon
 
 A span that arrives after its trace was taken opens it again, with the spans it had, as long as these are still here: of the traces
 taken last, some are remembered. Of older ones it is known only that they were: spans that come for these are counted as `late`.
-A span that arrives twice, as when an answer was lost and a request is sent again, counts once.
+A span or a log record that arrives twice, as when an answer was lost and a request is sent again, counts once.
 
 Times are seconds of any clock that the caller passes in.
 """
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Iterable, Sequence
-from typing import Final
+from itertools import chain
+from typing import Any, Final
 
 import msgspec
 
@@ -37,7 +38,8 @@ class OpenTrace(msgspec.Struct):
     """The first segment of the spool that holds a part of it."""
     spans: dict[int, SpanNode] = {}
     """By their ids."""
-    logs: list[SpanLog] = []
+    logs: dict[tuple[Any, ...], SpanLog] = {}
+    """By what tells them apart; see `log_key`."""
     size: int = 0
     """Bytes of the requests that it came in, about."""
     last: float = 0.0
@@ -45,6 +47,14 @@ class OpenTrace(msgspec.Struct):
     has_root: bool = False
     places: tuple[tuple[int, str], ...] = ()
     """The positions and names of its attempts, if it was taken before."""
+
+
+def log_key(log: SpanLog, seen: Counter[tuple[Any, ...]]) -> tuple[Any, ...]:
+    """What tells a log record from others: its place and content, and how many like it stand before it in the same request."""
+    event = log.event
+    key = log.trace_id, log.span_id, event.time_ns, event.name, hash(repr(event.attributes))
+    seen[key] += 1
+    return (*key, seen[key])
 
 
 class TraceInbox:
@@ -82,13 +92,14 @@ class TraceInbox:
             now: the time.
         """
         share = size // max(len(items), 1)
+        seen: Counter[tuple[Any, ...]] = Counter()
         for item in items:
             trace = self.open.get(item.trace_id) or self._opened(item, segment)
             if trace is None:
                 self.late[item.trace_id] = self.late.get(item.trace_id, 0) + isinstance(item, SpanNode)
                 continue
             if isinstance(item, SpanLog):
-                trace.logs.append(item)
+                trace.logs[log_key(item, seen)] = item
             elif item.span_id in trace.spans:
                 continue
             else:
@@ -107,7 +118,6 @@ class TraceInbox:
             if isinstance(item, SpanNode) and item.span_id in known.spans:
                 return known  # it came twice: there is nothing to open
             self._forget(trace_id)
-            known.segment = segment
             known.size = 0
             self.rejoined += 1
         elif trace_id in self._taken:
@@ -157,5 +167,9 @@ class TraceInbox:
         self._recent_spans -= len(self._recent.pop(trace_id).spans)
 
     def first_segment(self) -> int | None:
-        """The first segment of the spool that a trace here is in; `None` if nothing is here."""
-        return min((trace.segment for trace in self.open.values()), default=None)
+        """The first segment of the spool that a trace here is in, or one that is remembered; `None` if there is none.
+
+        A remembered trace needs its segments: if a span comes for it and the process is killed, they hold the rest of its spans.
+        """
+        known = chain(self.open.values(), self._recent.values())
+        return min((trace.segment for trace in known), default=None)

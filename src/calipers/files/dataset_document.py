@@ -216,14 +216,24 @@ def _open_file(
 
 
 def write_document(data: dict[str, Any], form: Format, schema: str | None) -> str:
-    """The text of a document that refers to its schema."""
+    """The text of a document that refers to its schema.
+
+    Raises:
+        InvalidOptionError: it is longer than YAML may be to be read.
+    """
     if form == "json":
         whole = data if schema is None else {"$schema": schema, **data}
         return json.dumps(whole, ensure_ascii=False, allow_nan=False, indent=2) + "\n"
     from .yaml_file import dump_yaml
 
     first = "" if schema is None else f"# yaml-language-server: $schema={schema}\n"
-    return first + dump_yaml(data)
+    text = first + dump_yaml(data)
+    if (size := len(text.encode())) > MOST_YAML:
+        raise InvalidOptionError(
+            f"{size / (1 << 20):,.1f} MB of YAML could not be read again, since the limit is {MOST_YAML >> 20} MB: write a JSON Lines file, "
+            "or keep the cases in one beside the document"
+        )
+    return text
 
 
 def raise_if_any(problems: Problems) -> None:

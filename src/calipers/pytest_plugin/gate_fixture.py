@@ -35,7 +35,8 @@ from calipers.gate.verdict import Finding, Verdict
 from calipers.pytest_plugin.evaluate_fixtures import Evaluate
 from calipers.pytest_plugin.session import Session
 from calipers.pytest_plugin.session_report import SESSION_NAME, not_passed, note_outcome
-from calipers.report.report import Incomplete, Report
+from calipers.report.incomplete import Incomplete
+from calipers.report.report import Report
 from calipers.run.dataset import Dataset, EvaluateOptions
 from calipers.run.task import TaskLike
 from calipers.stats.number_text import plural

@@ -14,7 +14,8 @@ import msgspec
 
 from calipers.data.record import ReportCase, ReportCaseFailure, name_results
 from calipers.data.result_names import unique
-from calipers.report.report import Incomplete, Report
+from calipers.report.incomplete import Incomplete
+from calipers.report.report import Report
 from calipers.scoring.scoring import BlockedLoop
 from calipers.stats.number_text import plural
 

@@ -18,7 +18,8 @@ from calipers.gate.looks import Look, number_of
 from calipers.gate.verdict import Outcome
 from calipers.pytest_plugin.merged_reports import read_runs, report_of_all
 from calipers.pytest_plugin.session import Session
-from calipers.report.report import Incomplete, Report
+from calipers.report.incomplete import Incomplete
+from calipers.report.report import Report
 from calipers.stores.redaction import hide_keys
 from calipers.stores.run_info import RunInfo
 from calipers.stores.store import Store

@@ -35,8 +35,10 @@ from calipers.errors import (
 )
 from calipers.process.interrupt import Signal
 from calipers.report.analysis import Analysis
+from calipers.report.averages import Averages, CaseGroup, average, average_of, group_by_case
 from calipers.report.case_units import CasePasses
 from calipers.report.cost import Costs
+from calipers.report.incomplete import Incomplete, Stopping
 from calipers.report.passport import Standing
 from calipers.report.summary import (
     Counts,
@@ -84,127 +86,6 @@ class PrintOptions(TypedDict, total=False):
     max_cases: int | None
     no_limit: str
     confidence: float
-
-
-class Averages(msgspec.Struct, kw_only=True):
-    """Plain averages. Repeats of a case are averaged first, then the cases, so each case weighs the same."""
-
-    name: str = "Averages"
-    scores: dict[str, float]
-    labels: dict[str, dict[str, float]]
-    """The share of each label, by name."""
-    metrics: dict[str, float]
-    assertions: float | None
-    """The share of assertions that held; `None` if there were none."""
-    task_duration: float
-    total_duration: float
-
-
-class CaseGroup(msgspec.Struct, Generic[InputsT, OutputT, MetadataT], kw_only=True):
-    """The attempts of one repeated case."""
-
-    name: str
-    inputs: InputsT
-    metadata: MetadataT | None
-    expected_output: OutputT | None
-    runs: list[ReportCase[InputsT, OutputT, MetadataT]]
-    failures: list[ReportCaseFailure[InputsT, OutputT, MetadataT]]
-
-    @property
-    def summary(self) -> Averages | None:
-        """The averages over its runs; `None` if none finished."""
-        return _average(self.runs)
-
-
-def after_attempts(made: int, total: int | None = None) -> str:
-    """How far a run had come: `after 1 attempt`, `after 3 of 9 attempts`."""
-    of = "" if total is None else f" of {total:,}"
-    return f"after {made:,}{of} attempt{'' if (total or made) == 1 else 's'}"
-
-
-class Incomplete(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Why a report does not have all results of its run. Code decides by `kind`, `by` and `during`; `str()` is the reason."""
-
-    kind: Literal[
-        "interrupted",
-        "stopped",
-        "failed",
-        "running",
-        "abandoned",
-        "ended",
-        "not_scored",
-        "not_stored",
-        "cut",
-        "chosen",
-        "several",
-        "other",
-    ]
-    """What ended the run, or what the report lacks.
-
-    - `interrupted`: Ctrl-C, SIGTERM or a cancellation
-    - `stopped`: the caller asked to stop, such as by pytest's `--maxfail`
-    - `failed`: the dataset, the store, a hook or a worker failed
-    - `running`: the run goes on
-    - `abandoned`: the process that ran it is gone
-    - `ended`: it is over with fewer attempts than planned, and left no report
-    - `not_scored`: some evaluators have yet to score some attempts
-    - `not_stored`: the last part could not be written to the store
-    - `cut`: the file has fewer attempts than the run
-    - `chosen`: only some of the cases were chosen
-    - `several`: a report of several runs that ended early for different reasons
-    - `other`: a file gives a reason and no kind
-    """
-    reason: str
-    """A sentence for people."""
-    by: Signal | None = None
-    """The signal that interrupted the run."""
-    during: Literal["run", "scoring"] = "run"
-    """`scoring`: the run itself is over, and stored attempts were being scored again."""
-
-    def __str__(self) -> str:
-        return self.reason
-
-    def after(self, made: int, total: int | None = None) -> "Incomplete":
-        """The same with how far the run had come: `interrupted by Ctrl-C after 3 of 9 attempts`."""
-        return msgspec.structs.replace(self, reason=f"{self.reason} {after_attempts(made, total)}")
-
-    @classmethod
-    def together(cls, parts: "Iterable[Incomplete]") -> "Incomplete | None":
-        """What the reports of several runs lack; `None` if nothing."""
-        found = list(parts)
-        if len(found) < 2:
-            return found[0] if found else None
-        first = found[0].kind
-        return cls(
-            first if all(part.kind == first for part in found) else "several",
-            "; ".join(part.reason for part in found),
-            by=next((part.by for part in found if part.by is not None), None),
-        )
-
-
-class Stopping(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of the rule that could end a run early. Whatever is said of such a run has to allow many looks."""
-
-    why: str | None = None
-    """Why no more attempts were needed; `None` if the rule never said so."""
-    heard: int
-    """Attempts that the rule had heard of when it said so."""
-    total: int
-    """Attempts that there were to make."""
-    saved: int = 0
-    """Those of them that were never begun."""
-    unheard: tuple[str, ...] = ()
-    """The names of attempts that finished when the rule had decided; the decision is not about them."""
-    share: float = 1.0
-    """The part of the doubt that the rule's looks have, all of them together; the rest is for one look at the whole run."""
-    planned: int | None = None
-    """Cases that there were to run, for which the rule's bets were made; `None`: they were made for any number."""
-
-    def __str__(self) -> str:
-        after = after_attempts(self.heard, self.total)
-        if self.why is None:
-            return f"not decided {after}"
-        return f"{self.why} {after}" + (f"; {self.saved:,} task calls saved" if self.saved else "")
 
 
 class Report(msgspec.Struct, Generic[InputsT, OutputT, MetadataT], kw_only=True):
@@ -492,7 +373,7 @@ class Report(msgspec.Struct, Generic[InputsT, OutputT, MetadataT], kw_only=True)
         """
         self.check_whole("averages")
         groups = self.case_groups()
-        found = _average_of([group.summary for group in groups]) if groups else _average(self.cases)
+        found = average_of([group.summary for group in groups]) if groups else average(self.cases)
         return _or_default(found, default, "averages", "no task finished")
 
     def case_groups(self) -> list[CaseGroup[InputsT, OutputT, MetadataT]]:
@@ -504,27 +385,7 @@ class Report(msgspec.Struct, Generic[InputsT, OutputT, MetadataT], kw_only=True)
         self.check_whole("groups of attempts")
         if self.repeat == 1:
             return []
-        groups: dict[str, CaseGroup[InputsT, OutputT, MetadataT]] = {}
-        records: list[
-            ReportCase[InputsT, OutputT, MetadataT] | ReportCaseFailure[InputsT, OutputT, MetadataT]
-        ] = [*self.cases, *self.failures]
-        for record in records:
-            name = record.source_case_name or record.name
-            group = groups.get(name)
-            if group is None:
-                group = groups[name] = CaseGroup(
-                    name=name,
-                    inputs=record.inputs,
-                    metadata=record.metadata,
-                    expected_output=record.expected_output,
-                    runs=[],
-                    failures=[],
-                )
-            if isinstance(record, ReportCase):
-                group.runs.append(record)
-            else:
-                group.failures.append(record)
-        return list(groups.values())
+        return group_by_case([*self.cases, *self.failures])
 
     def __repr__(self) -> str:
         # Short: a report of many cases must not become megabytes of text in a log or a notebook.
@@ -750,80 +611,3 @@ def _check_numbers(cases: Iterable[ReportCase]) -> None:
             raise ReportFormatError(
                 f"the stored report is damaged: case {case.name!r} has a number that is not finite"
             )
-
-
-def _average(cases: list[ReportCase]) -> Averages | None:
-    """Averages over attempts, each weighing the same."""
-    if not cases:
-        return None
-    scores: dict[str, list[float]] = {}
-    labels: dict[str, dict[str, float]] = {}
-    metrics: dict[str, list[float]] = {}
-    assertions: list[bool] = []
-    for case in cases:
-        for result in case.results:
-            if isinstance(result.value, bool):
-                assertions.append(result.value)
-            elif isinstance(result.value, str):
-                counts = labels.setdefault(result.name, {})
-                counts[result.value] = counts.get(result.value, 0) + 1
-            else:
-                scores.setdefault(result.name, []).append(result.value)
-        for name, value in case.metrics.items():
-            metrics.setdefault(name, []).append(value)
-    return Averages(
-        scores=_means(scores),
-        labels={name: _shares(counts) for name, counts in labels.items()},
-        metrics=_means(metrics),
-        assertions=_mean(assertions) if assertions else None,
-        task_duration=_mean([case.task_duration for case in cases]),
-        total_duration=_mean([case.total_duration for case in cases]),
-    )
-
-
-def _average_of(averages: Iterable[Averages | None]) -> Averages | None:
-    """Averages of averages, over those that have each key."""
-    found = [one for one in averages if one is not None]
-    if not found:
-        return None
-    held = [one.assertions for one in found if one.assertions is not None]
-    labels: dict[str, dict[str, float]] = {}
-    for name in _keys(one.labels for one in found):
-        shares = [one.labels[name] for one in found if name in one.labels]
-        labels[name] = {label: _mean([s.get(label, 0.0) for s in shares]) for label in _keys(shares)}
-    return Averages(
-        scores=_means(_gather(one.scores for one in found)),
-        labels=labels,
-        metrics=_means(_gather(one.metrics for one in found)),
-        assertions=_mean(held) if held else None,
-        task_duration=_mean([one.task_duration for one in found]),
-        total_duration=_mean([one.total_duration for one in found]),
-    )
-
-
-def _gather(mappings: Iterable[dict[str, float]]) -> dict[str, list[float]]:
-    gathered: dict[str, list[float]] = {}
-    for mapping in mappings:
-        for name, value in mapping.items():
-            gathered.setdefault(name, []).append(value)
-    return gathered
-
-
-def _keys(mappings: Iterable[Mapping[str, Any]]) -> list[str]:
-    return list({name: None for mapping in mappings for name in mapping})
-
-
-def _shares(counts: dict[str, float]) -> dict[str, float]:
-    total = sum(counts.values())
-    return {label: count / total for label, count in counts.items()}
-
-
-def _means(values: Mapping[str, list[float]]) -> dict[str, float]:
-    return {name: _mean(numbers) for name, numbers in values.items()}
-
-
-def _mean(values: Sequence[float]) -> float:
-    try:
-        return math.fsum(values) / len(values)
-    except OverflowError:  # the sum is too large for a float, the mean is not
-        return math.fsum(value / len(values) for value in values)

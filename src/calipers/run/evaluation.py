@@ -21,10 +21,11 @@ from calipers.data.spending import PricesInUse
 from calipers.errors import CalipersError, InvalidOptionError, StoreError
 from calipers.process.interrupt import Signal, held_back, listening, on_interrupt, was_signalled
 from calipers.process.loop import check_asyncio
-from calipers.report.report import Incomplete, Report, Stopping, after_attempts
+from calipers.report.incomplete import Incomplete, Stopping, after_attempts
+from calipers.report.report import Report
 from calipers.report.report_evaluator import analyses_reports, run_report_evaluators
 from calipers.run.runner import ForeseeingRule, Options, Run, in_random_order
-from calipers.run.task import Invokable, Task, as_task
+from calipers.run.task import Invokable, Task, TaskAround, as_task
 from calipers.run.work import Journal, Keeping, Setup, Unread, WorkQueue, work_items
 from calipers.run.workers import LoopWorkers, ThreadWorkers
 from calipers.scoring.evaluator_plan import Plan, make_plan, prepare
@@ -249,9 +250,14 @@ def task_for(cases: Iterable[Any], task: Any, *, name: str | None = None) -> Tas
     has_turns = not isinstance(cases, list) or any(getattr(case, "turns", ()) for case in cases)
     if not has_turns or getattr(task, "answers_turns", False):
         return as_task(task, name=name)
+    return as_task(_scripted(task), name=name)
+
+
+def _scripted(task: Any) -> Any:
+    """A task that answers scripted users; what stands around another one stays outside."""
     from calipers.rollouts.rollout_task import ScriptedTask
 
-    return as_task(ScriptedTask(task), name=name)
+    return task.around(_scripted(task.task)) if isinstance(task, TaskAround) else ScriptedTask(task)
 
 
 def _limits(options: Options) -> dict[str, Any]:

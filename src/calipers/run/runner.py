@@ -52,7 +52,7 @@ from calipers.data.reuse import Recalled
 from calipers.errors import AttemptTimeoutError, InvalidOptionError, TaskContractError
 from calipers.process.interrupt import Signal, is_interrupt, take_back
 from calipers.process.user_code import call_in_thread, isolated, own_exit, settled
-from calipers.report.report import Incomplete
+from calipers.report.incomplete import Incomplete
 from calipers.report.summary import Tally
 from calipers.run.task import Task, promised_coroutine, settle, with_captured_spans
 from calipers.run.work import Journal, Work, WorkQueue

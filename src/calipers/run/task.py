@@ -8,7 +8,7 @@ import functools
 import inspect
 import types
 from collections.abc import Callable, Coroutine
-from typing import Any, Protocol, TypeAlias, TypeGuard
+from typing import Any, Protocol, TypeAlias, TypeGuard, runtime_checkable
 
 import msgspec
 
@@ -30,6 +30,18 @@ class Invokable(Protocol):
 
 TaskLike: TypeAlias = Callable[[Any], Any] | Invokable
 """What `as_task` makes a task of."""
+
+
+@runtime_checkable
+class TaskAround(Protocol):
+    """A task that calls another one inside of a block, such as one that records it."""
+
+    task: Any
+    """What it calls."""
+
+    def around(self, task: Any, /) -> Any:
+        """The same around another task."""
+        ...
 
 
 class Task(msgspec.Struct, frozen=True):

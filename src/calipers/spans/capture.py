@@ -9,6 +9,7 @@
 - Each attempt opens a span of its own in a new trace, linked to the span that was current. Spans are told apart by
   trace id: those of threads and tasks count too, if they were given the context (`asyncio` and `asyncio.to_thread` do
   so by themselves, a bare `threading.Thread` does not). An attempt inside an attempt keeps its spans to itself.
+- Events that are emitted as log records, as some instrumentations emit the messages of a model, become events of their spans.
 - The tree holds the task's spans only. The attempt's own span is left out and its children are the roots.
 - A span still running at the end of the block is not in the tree: `unfinished_spans` counts them, and
   `SpanRecorder.late_spans` counts those that ended later.
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from contextvars import Token
 
     from opentelemetry.context import Context
+    from opentelemetry.sdk._logs import LoggerProvider
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.trace import Span, Tracer
 
@@ -46,17 +48,22 @@ _set_up_lock = threading.Lock()
 
 
 def span_recorder(
-    wanted: bool, *, provider: "TracerProvider | None" = None
+    wanted: bool,
+    *,
+    provider: "TracerProvider | None" = None,
+    logger_provider: "LoggerProvider | None" = None,
 ) -> "SpanRecorder | SpanTreeRecordingError":
     """What records the spans of a run, or the reason why none are recorded, to raise when someone reads them.
 
     With a tracer provider configured in this process, spans are recorded whether wanted or not. Without one, and with
     spans wanted, a plain `TracerProvider` is made the global one for the rest of the process: it exports nothing
-    anywhere. Without one, and unwanted, nothing is imported or set up.
+    anywhere. Without one, and unwanted, nothing is imported or set up. Events in log records come from a logger provider, which is
+    found and set up in the same way.
 
     Args:
         wanted: Whether an evaluator of the run reads spans.
         provider: The provider that the task's tracers come from, where that is not the global one.
+        logger_provider: The same for its loggers.
     """
     try:
         found = provider if provider is not None else _global_provider(set_up=wanted)
@@ -72,6 +79,7 @@ def span_recorder(
             )
         from .collector import collector_of
 
+        _collect_logs(logger_provider, set_up=wanted)
         return SpanRecorder(found, collector_of(found), found.get_tracer("calipers"))
     except ImportError as error:
         return SpanTreeRecordingError(
@@ -103,6 +111,32 @@ def _global_provider(*, set_up: bool) -> "TracerProvider | None":
         found = trace.get_tracer_provider()
     # What it can do is the caller's question; what it is called does not matter.
     return cast("TracerProvider", found)
+
+
+def _collect_logs(provider: "LoggerProvider | None", *, set_up: bool) -> None:
+    """Have the events of captured traces kept that are emitted as log records."""
+    if provider is None and not set_up and "opentelemetry._logs" not in sys.modules:
+        return
+    # The logs part of OpenTelemetry may still change: without it there are spans, and no events in log records.
+    with contextlib.suppress(ImportError):
+        found = provider if provider is not None else _global_logger_provider(set_up=set_up)
+        if hasattr(found, "add_log_record_processor"):
+            from .log_collector import collect_logs_of
+
+            collect_logs_of(found)
+
+
+def _global_logger_provider(*, set_up: bool) -> "LoggerProvider":
+    from opentelemetry import _logs as logs
+    from opentelemetry._logs._internal import ProxyLoggerProvider
+
+    if set_up:
+        with _set_up_lock:
+            if isinstance(logs.get_logger_provider(), ProxyLoggerProvider):
+                from opentelemetry.sdk import _logs as sdk
+
+                logs.set_logger_provider(sdk.LoggerProvider())
+    return cast("LoggerProvider", logs.get_logger_provider())
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,6 +277,7 @@ class SpanCapture:
 
     def _finish(self) -> SpanTree | SpanTreeRecordingError:
         from .collector import to_node
+        from .otlp_json import join_logs
 
         own = self._span.get_span_context()
         if not self._recorded and own.is_valid:
@@ -261,9 +296,9 @@ class SpanCapture:
                 f"the spans of {self.name!r} were not recorded: the tracer provider {self.recorder.provider!r} did not"
                 " hand them to its span processors; configure it before the evaluation starts and keep it until the end"
             )
-        return SpanTree(
-            to_node(span) for span_id, span in self._collected.ended.items() if span_id != own.span_id
-        )
+        nodes = [to_node(span) for span_id, span in self._collected.ended.items() if span_id != own.span_id]
+        join_logs(nodes, self._collected.logs)
+        return SpanTree(nodes)
 
 
 def _sampler_name(provider: "TracerProvider") -> str:

@@ -5,6 +5,7 @@ that is not captured costs it one dictionary lookup. Spans are told apart by tra
 thread, task or context a span ends.
 """
 
+import base64
 import threading
 import weakref
 from collections import OrderedDict
@@ -15,6 +16,7 @@ from opentelemetry.context import Context, create_key
 from opentelemetry.sdk.trace import ReadableSpan, Span, SpanProcessor, TracerProvider
 from opentelemetry.trace import StatusCode
 
+from .otlp_json import SpanLog
 from .query import SpanStatus
 from .tree import SpanEvent, SpanNode
 
@@ -35,7 +37,7 @@ _STATUS: dict[StatusCode, SpanStatus] = {
 class CollectedTrace:
     """What was seen of one trace while it was captured. Spans are kept by id: seeing one twice changes nothing."""
 
-    __slots__ = ("ended", "running", "seen")
+    __slots__ = ("ended", "logs", "running", "seen")
 
     seen: bool
     """Whether the collector saw the trace begin."""
@@ -43,11 +45,14 @@ class CollectedTrace:
     """The ids of spans that have started and not ended."""
     ended: dict[int, ReadableSpan]
     """The spans that have ended, by id."""
+    logs: list[SpanLog]
+    """The events that were emitted as log records."""
 
     def __init__(self) -> None:
         self.seen = False
         self.running = set()
         self.ended = {}
+        self.logs = []
 
 
 class SpanCollector(SpanProcessor):
@@ -80,6 +85,10 @@ class SpanCollector(SpanProcessor):
             if len(self._closed) > REMEMBERED_TRACES:
                 oldest, _ = self._closed.popitem(last=False)
                 del self._traces[oldest]
+
+    def capture_of(self, trace_id: int) -> CollectedTrace | None:
+        """What is kept of a trace now; `None` if it is not captured, or no longer."""
+        return self._traces.get(trace_id)
 
     def on_start(self, span: Span, parent_context: Context | None = None) -> None:
         """Notes a span of a captured trace as running."""
@@ -127,6 +136,14 @@ def collector_of(provider: TracerProvider) -> SpanCollector:
         return collector
 
 
+def captured(trace_id: int) -> CollectedTrace | None:
+    """What is kept of a trace now, whichever provider its spans come from; `None` if it is not captured, or no longer."""
+    for _, collector in tuple(_collectors):
+        if (found := collector.capture_of(trace_id)) is not None:
+            return found
+    return None
+
+
 def to_node(span: ReadableSpan) -> SpanNode:
     """A finished span as a node, with attributes as they would come back from storage."""
     trace_id, span_id = _ids(span)
@@ -138,11 +155,11 @@ def to_node(span: ReadableSpan) -> SpanNode:
         parent_span_id=span.parent.span_id if span.parent is not None else None,
         start_ns=start_ns,
         end_ns=span.end_time or start_ns,
-        attributes=_plain(span.attributes or {}),
+        attributes=plain_values(span.attributes or {}),
         status=_STATUS[span.status.status_code],
         status_message=span.status.description or "",
         events=tuple(
-            SpanEvent(event.name, time_ns=event.timestamp, attributes=_plain(event.attributes or {}))
+            SpanEvent(event.name, time_ns=event.timestamp, attributes=plain_values(event.attributes or {}))
             for event in span.events
         ),
     )
@@ -153,7 +170,10 @@ def _ids(span: ReadableSpan) -> tuple[int, int]:
     return (context.trace_id, context.span_id) if context is not None else (0, 0)
 
 
-def _plain(value: Any) -> Any:
+def plain_values(value: Any) -> Any:
+    """An attribute or a body as it would come back from storage."""
     if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in value.items()}
-    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
+        return {key: plain_values(item) for key, item in value.items()}
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    return [plain_values(item) for item in value] if isinstance(value, list | tuple) else value

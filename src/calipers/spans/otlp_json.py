@@ -31,6 +31,12 @@ class SpanLog(NamedTuple):
     event: SpanEvent
 
 
+def log_event(name: str | None, time_ns: int, attributes: dict[str, Any], body: Any) -> SpanEvent:
+    """The event that a log record is, without a name if it is only a log line. The attributes are taken over and changed."""
+    attributes |= body if isinstance(body, dict) else {} if body is None else {"body": body}
+    return SpanEvent(name or str(attributes.get("event.name") or ""), time_ns=time_ns, attributes=attributes)
+
+
 def join_logs(nodes: Iterable[SpanNode], logs: Iterable[SpanLog]) -> int:
     """Make log records events of their spans; how many belong to spans that are not here."""
     by_span: dict[tuple[int, int], list[SpanLog]] = {}
@@ -231,14 +237,10 @@ def _node(span: _Span) -> SpanNode:
 
 
 def _log(record: _LogRecord) -> SpanLog:
-    attributes = _attributes(record.attributes)
     body = None if record.body is None else _value(record.body)
-    attributes |= body if isinstance(body, dict) else {} if body is None else {"body": body}
-    name = record.event_name or str(attributes.get("event.name") or "")
     at = time_of(record.time_unix_nano) or time_of(record.observed_time_unix_nano)
-    return SpanLog(
-        id_of(record.trace_id), id_of(record.span_id), SpanEvent(name, time_ns=at, attributes=attributes)
-    )
+    event = log_event(record.event_name, at, _attributes(record.attributes), body)
+    return SpanLog(id_of(record.trace_id), id_of(record.span_id), event)
 
 
 def _attributes(pairs: list[_Pair] | None) -> dict[str, Any]:

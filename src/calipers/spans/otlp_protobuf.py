@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from calipers.errors import InvalidTraceError
 
-from .otlp_json import SpanLog
+from .otlp_json import SpanLog, log_event
 from .query import SpanStatus
 from .tree import SpanEvent, SpanNode
 
@@ -301,9 +301,7 @@ def _log(data: bytes, begin: int, end: int) -> SpanLog | None:
             name = _text(data, value, stop)
     if not span_id:
         return None
-    attributes |= body if isinstance(body, dict) else {} if body is None else {"body": body}
-    name = name or str(attributes.get("event.name") or "")
-    return SpanLog(trace_id, span_id, SpanEvent(name, time_ns=at or observed, attributes=attributes))
+    return SpanLog(trace_id, span_id, log_event(name, at or observed, attributes, body))
 
 
 def _text(data: bytes, begin: int, end: int) -> str:

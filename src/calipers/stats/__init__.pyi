@@ -17,6 +17,9 @@ from calipers.stats.difference import compare_these as compare_these
 from calipers.stats.difference import compare_unpaired as compare_unpaired
 from calipers.stats.difference import decide as decide
 from calipers.stats.difference import paired_difference as paired_difference
+from calipers.stats.draw import DrawnStratum as DrawnStratum
+from calipers.stats.draw import StratifiedDraw as StratifiedDraw
+from calipers.stats.draw import draw_by_strata as draw_by_strata
 from calipers.stats.estimate import Estimate as Estimate
 from calipers.stats.estimate import mean as mean
 from calipers.stats.estimate import mean_from_moments as mean_from_moments

@@ -36,7 +36,8 @@ from calipers.identity.fingerprint import Unknown
 from calipers.process.interrupt import Signal, on_interrupt
 from calipers.process.loop import check_asyncio, run_sync
 from calipers.report.analysis import Aggregate, Analysis, EvaluatorChange
-from calipers.report.report import Incomplete, Report
+from calipers.report.incomplete import Incomplete
+from calipers.report.report import Report
 from calipers.report.report_evaluator import analyses_reports, run_report_evaluators
 from calipers.run.dataset import Dataset
 from calipers.run.evaluation import Counts, Progress

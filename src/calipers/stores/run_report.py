@@ -15,7 +15,8 @@ from calipers.data.record import ReportCase
 from calipers.data.result import EvaluatorSpec
 from calipers.data.result_names import Names
 from calipers.errors import StoreError
-from calipers.report.report import Incomplete, Report
+from calipers.report.incomplete import Incomplete
+from calipers.report.report import Report
 from calipers.report.summary import Tally, Totals
 from calipers.run.runner import KEPT_FAILED
 

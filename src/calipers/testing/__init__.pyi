@@ -1,4 +1,5 @@
 from calipers.testing.adapter_check import check_adapter as check_adapter
+from calipers.testing.agent_adapter_check import check_agent_adapter as check_agent_adapter
 from calipers.testing.assertions import assert_mean as assert_mean
 from calipers.testing.assertions import assert_passed as assert_passed
 from calipers.testing.assertions import assert_rate as assert_rate

@@ -25,7 +25,8 @@ import msgspec
 from calipers.data.record import ReportCase, ReportCaseFailure, name_results
 from calipers.data.result_names import Names
 from calipers.errors import CalipersError, ReportFormatError
-from calipers.report.report import FORMAT_VERSION, Incomplete, Report
+from calipers.report.incomplete import Incomplete
+from calipers.report.report import FORMAT_VERSION, Report
 from calipers.report.summary import Tally
 from calipers.stats.number_text import plural
 

@@ -18,21 +18,11 @@ from calipers.stats.number_text import interval_line, mean_text, percent, plural
 from calipers.stats.sample import check_confidence
 
 from .analyses import analyses
+from .line import Line
 from .outcome import Record, alike, calls_line, complaints, count_missed, missed, name_of, reason_lines
 from .page import Page, view_text
-from .statement import (
-    Cell,
-    ColumnKind,
-    Count,
-    Labels,
-    Line,
-    Measured,
-    Missing,
-    Named,
-    Reading,
-    Statement,
-    Table,
-)
+from .report_table import Cell, ColumnKind, Count, Labels, Measured, Missing, Named, Table
+from .statement import Reading, Statement
 from .terminal import measures, title
 from .text import fit, fit_value, visible
 from .trace_statement import trace_statement

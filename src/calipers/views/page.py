@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
     from rich.text import Text
 
-    from .statement import Line, Part, Tone
+    from .line import Line, Part, Tone
 
 _PLAIN = str.maketrans({"µ": "u", "…": "...", "·": "-"})
 """Our own glyphs in ASCII."""

@@ -20,8 +20,9 @@ from .attempts import AttemptOptions, attempts, failed_tasks
 from .causes import cause_list
 from .grid import Cell, Column, grid
 from .page import STYLES, Page, print_view, sections, view_text
-from .statement import Cell as StatedCell
-from .statement import Count, Headline, Labels, Measured, Missing, Named, ReportColumn, Statement, Table
+from .report_table import Cell as StatedCell
+from .report_table import Count, Labels, Measured, Missing, Named, ReportColumn, Table
+from .statement import Headline, Statement
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

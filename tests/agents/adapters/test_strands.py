@@ -7,10 +7,9 @@ import pytest
 from pydantic import BaseModel
 
 from calipers import Case, Dataset
-from calipers.agents import Adapter, StrandsAdapter
+from calipers.agents import Adapter, StrandsAdapter, ToolCall
 from calipers.errors import TaskContractError
-from calipers.evaluators import FollowsTrajectory
-from calipers.testing import check_adapter
+from calipers.testing import check_agent_adapter
 
 strands = pytest.importorskip("strands", reason="strands-agents is not installed: it takes 110 MB")
 from strands.models import Model  # noqa: E402
@@ -75,23 +74,20 @@ def evaluate(agent, *cases, **options):
     return Dataset(cases=list(cases)).evaluate_sync(StrandsAdapter(agent, **options), progress=False)
 
 
-def test_calls_results_and_tokens_come_from_the_messages_of_a_run():
-    case = evaluate(clerk(), Case(inputs="find gold")).cases[0]
-    trace = case.trace
-    assert case.output == trace.output_text == "gold found (1)"
+@pytest.mark.parametrize("agent", [clerk, None], ids=["function", "agent"])
+def test_the_messages_of_a_run_tell_what_the_agent_did(agent):
+    trace = check_agent_adapter(
+        StrandsAdapter(agent or clerk(), options={"invocation_state": {"key": "a secret"}}),
+        request="find gold",
+        call=ToolCall("find", {"word": "gold"}, output="gold found"),
+        output="gold found (1)",
+        tokens=(14, 6),
+        failing="find fire",
+        raising="broken",
+        turns={"find a": "a found (1)", "find more": "more found (2)"},
+    )
     assert (trace.agent_name, trace.model) == ("clerk", "clerk-model")
-    assert [turn.turn_type.value for turn in trace.turns] == [
-        "user_message",
-        "llm_call",
-        "tool_call",
-        "llm_call",
-        "agent_message",
-    ]
-    call = trace.tool_calls[0]
-    assert (call.name, call.arguments, call.output) == ("find", {"word": "gold"}, "gold found")
-    assert (call.call_id, call.success) == ("call 1", True)
-    assert (trace.total_input_tokens, trace.total_output_tokens) == (14, 6)
-    assert case.metrics["model_calls"] == 2
+    assert trace.tool_calls[0].call_id == "call 1"
 
 
 def test_a_tool_that_raised_or_does_not_exist_is_a_failed_call():
@@ -99,12 +95,6 @@ def test_a_tool_that_raised_or_does_not_exist_is_a_failed_call():
     assert "the line is dead" in failed.trace.tool_calls[0].error
     call = strange.trace.tool_calls[0]
     assert (call.name, call.arguments, call.success) == ("guess", {"word": "gold"}, False)
-
-
-def test_an_agent_that_raises_keeps_the_trace_up_to_there():
-    failure = evaluate(clerk(), Case(inputs="broken")).failures[0]
-    assert "no model" in failure.error_message
-    assert failure.trace.input_text == "broken"
 
 
 def test_a_structured_output_is_the_output_and_no_call():
@@ -121,20 +111,6 @@ def test_what_the_framework_gives_a_tool_is_no_argument():
     trace = asyncio.run(StrandsAdapter(clerk(state={"key": SECRET}), options=options).invoke("find gold"))
     assert trace.tool_calls[0].arguments == {"word": "gold"}
     assert SECRET not in str(trace.to_dict())
-
-
-@pytest.mark.parametrize("agent", [clerk, None], ids=["function", "agent"])
-def test_a_conversation_keeps_its_history_and_others_are_not_mixed_in(agent):
-    talks = [
-        Case(turns=[f"find {number}", "find more"], evaluators=[FollowsTrajectory(["find", "find"])])
-        for number in range(3)
-    ]
-    report = evaluate(agent or clerk(), *talks)
-    assert not report.failures
-    for number, case in enumerate(report.cases):
-        first, second = case.output.walk()
-        assert (first.response, second.response) == (f"{number} found (1)", "more found (2)")
-        assert case.passed
 
 
 def test_calls_go_through_interceptors_and_what_the_agent_saw_is_recorded(intercepted):
@@ -155,7 +131,6 @@ def test_it_is_an_adapter_and_other_objects_are_refused():
     adapter = StrandsAdapter(clerk)
     assert isinstance(adapter, Adapter)
     assert adapter.name == "clerk"
-    check_adapter(adapter, requests=["find a", "find b"])
     with pytest.raises(TaskContractError, match="expected an Agent of Strands, or a function"):
         StrandsAdapter("agent")
     assert "expected an Agent of Strands" in evaluate(list, Case(inputs="a")).failures[0].error_message

@@ -3,6 +3,7 @@
 import pytest
 
 from calipers.comparison import Change, compare_many
+from calipers.data.trace import ToolCall, Trace
 from calipers.report import Incomplete
 from calipers.stats import Interval
 
@@ -42,12 +43,13 @@ def comparisons(records):
         cases = [
             records.case(
                 f"case {number}",
-                records.result("ok", number % 10 >= 4 - shift),
+                records.result("ok", number % 10 >= 4 - shift, reason=HOSTILE),
                 records.result("size", number / 40 + 0.01 * shift * (number % 3)),
                 records.result("mood", "calm" if number % 2 else "cross" if shift else HOSTILE),
                 records.result(HOSTILE, number != 3),
                 metrics={"cost": 1 + number + shift},
                 task_duration=0.1 + number / 100 + shift / 50,
+                trace=Trace(tool_calls=[ToolCall(HOSTILE, {"n": shift, "text": HOSTILE})]),
             )
             for number in range(40)
         ]

@@ -56,6 +56,16 @@ def test_json_has_the_words_and_reads_back(comparisons):
     assert data["comparisons"][0]["evaluators"][0]["words"].startswith("better by ")
     assert data["comparisons"][0]["measures"][0]["words"].startswith("longer by ")
     assert "words" in data["comparisons"][0]["pass_rate"]
+    words = [flip["words"][0] for flip in data["comparisons"][0]["flips"] if flip["trace"] is not None]
+    assert words
+    assert all(each.startswith("parts at step 1: ") for each in words)
+
+
+@pytest.mark.parametrize("name", ["html", "markdown", "text"])
+def test_each_format_tells_where_the_traces_of_a_flip_part_and_why_it_flipped(comparisons, name):
+    shown = " ".join(FORMATS[name](comparisons).split())
+    assert "parts at step 1: " in shown
+    assert "ok now: " in shown
 
 
 def test_html_is_well_formed_runs_nothing_and_shows_hostile_names_as_text(comparisons):

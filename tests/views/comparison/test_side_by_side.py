@@ -7,9 +7,10 @@ from rich.console import Console
 
 from calipers import Case, Dataset
 from calipers.comparison.case_pairs import find_case
+from calipers.data.trace import ToolCall, Trace, Turn
 from calipers.errors import InvalidOptionError
 from calipers.evaluators import Contains, EqualsExpected
-from calipers.views.comparison.side_by_side import Sided, case_rows, print_case
+from calipers.views.comparison.side_by_side import Sided, case_rows, case_traces, print_case
 
 
 def graded(output):
@@ -94,3 +95,33 @@ def test_hostile_text_moves_no_cursor_and_no_line_is_wider_than_the_page(width):
     assert max(map(len, lines)) <= width
     assert all(line.isprintable() for line in lines)
     assert "[bold]" in file.getvalue().replace("\n", "").replace(" ", "")
+
+
+def agent(*calls):
+    def task(inputs):
+        return Trace(output_text="d", turns=[Turn(tool_call=call) for call in calls], records_calls=True)
+
+    return task
+
+
+def test_the_steps_of_two_agents_stand_side_by_side_with_the_values_that_differ():
+    find = ToolCall("find")
+    before, after = find_case(
+        run(agent(find, ToolCall("book", {"n": 1}))),
+        run(agent(find, ToolCall("cancel"), ToolCall("book"))),
+        "c",
+    )
+    found = case_traces(Sided("one", before), Sided("two", after))
+    assert [tuple(row) for row in found.rows] == [
+        ("", ["1 find()"], ["1 find()"]),
+        ("≠", [], ["2 cancel()"]),
+        ("≠", ["2 book(n=1)", "   arguments.n: 1"], ["3 book()"]),
+    ]
+    assert found.lines == ["trace: parts at step 2: extra call of cancel()"]
+
+
+def test_a_trace_that_is_missing_is_said():
+    before, after = find_case(run(agent(ToolCall("find"))), run(lambda _: "c"), "c")
+    found = case_traces(Sided("one", before), Sided("two", after))
+    assert found == (["trace: not compared: this attempt of two left none"], [])
+    assert case_traces(Sided("two", after), Sided("two", after)) == ([], [])

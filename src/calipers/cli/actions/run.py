@@ -64,6 +64,7 @@ from calipers.views.view import View
 
 if TYPE_CHECKING:
     from calipers.cli.actions.gate import Decider
+    from calipers.cli.tapes import Tapes
 
 _FOR_RUNNING = (
     "filter",
@@ -81,6 +82,8 @@ _FOR_RUNNING = (
     "seed",
     "resume",
     "faults",
+    "record_tape",
+    "replay_tape",
 )
 """Options that say how to run, and mean nothing to a report that is finished."""
 
@@ -142,6 +145,12 @@ class RunOptions:
     baseline: str | None = None
     faults: Sequence[str] = ()
     harm: Sequence[str] = ()
+    record_tape: str | None = None
+    replay_tape: str | None = None
+    fork_at: int | None = None
+    fork_model: str | None = None
+    fork_prompt: str | None = None
+    fork_result: str | None = None
 
 
 def run(options: RunOptions, session_type: "type[Session] | None" = None) -> int:
@@ -213,6 +222,8 @@ class Session:
         self.selection = Selection(
             filters=options.filter, tags=options.tag, limit=options.limit, slice_by=options.slice_by
         )
+        self.tapes = self._tapes()
+        """Record or replay evaluations; `None`: neither."""
         self.decider = self._decider()
         """Ends evaluations that are decided; `None`: they all run to their end."""
         self.task: TaskLike | None = None
@@ -237,6 +248,22 @@ class Session:
 
         return make_decider(options.stop_when_decided, options.baseline, options.store)
 
+    def _tapes(self) -> "Tapes | None":
+        options = self.options
+        asked: dict[str, Any] = {
+            "record": options.record_tape,
+            "replay": options.replay_tape,
+            "fork_at": options.fork_at,
+            "fork_model": options.fork_model,
+            "fork_prompt": options.fork_prompt,
+            "fork_result": options.fork_result,
+        }
+        if all(value is None for value in asked.values()):
+            return None
+        from calipers.cli.tapes import make_tapes
+
+        return make_tapes(**asked, resumes=options.resume is not None, reuses=options.reuse)
+
     def find(self) -> list[Evaluation]:
         """The evaluations that the options ask for."""
         options = self.options
@@ -260,6 +287,8 @@ class Session:
         self.names = [evaluation.name for evaluation in evaluations]
         check_paths(self.outputs, [each.name for each in evaluations if not each.supporting], self.views)
         check_paths(self._outputs_of_all(), self.names, self.views)
+        if self.tapes is not None:
+            self.tapes.check(self.names, self.folder)
         with self.keeper.opened(self.folder, [evaluation.label for evaluation in evaluations]):
             self._protect_files(evaluations)
             store = None if self.options.no_model_cache else self.keeper.store
@@ -375,6 +404,8 @@ class Session:
         self._tell(outcome, alone=alone)
         if outcome.report is not None and not self.options.quiet:
             self._tell_of_store(outcome.report, evaluation)
+            for line in () if self.tapes is None else self.tapes.lines():
+                note(line)
         return outcome
 
     def _report(self, evaluation: Evaluation, files: Outputs) -> Report:
@@ -405,6 +436,8 @@ class Session:
             chosen = agents.with_faults(chosen, self.options.faults, harm=self.options.harm)
         if self.decider is not None:
             chosen = self.decider.read(chosen)
+        if self.tapes is not None:
+            task = self.tapes.around(task, evaluation.name)
         return chosen, task, self._how_to_run(evaluation, chosen, task, files)
 
     def _finished(self, evaluation: Evaluation, report: Report) -> Report:
@@ -454,6 +487,7 @@ class Session:
         only_failed = is_lazy and options.include_cases != "all" and not looks_at_all
         return EvaluateOptions(
             name=name,
+            metadata=None if self.tapes is None else self.tapes.metadata(evaluation.name),
             max_concurrency=options.max_concurrency or project.max_concurrency,
             task_timeout=options.task_timeout or project.task_timeout,
             evaluator_timeout=options.evaluator_timeout or project.evaluator_timeout,

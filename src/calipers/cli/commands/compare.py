@@ -41,7 +41,8 @@ calipers compare main latest --these-cases
 @click.option(
     "--case",
     metavar="NAME",
-    help="Show this case side by side, and nothing else: inputs, expected and both outputs, and what each evaluator said.",
+    help="Show this case side by side, and nothing else: inputs, expected and both outputs, what each evaluator said, and both "
+    "traces step by step.",
 )
 @click.option(
     "--evaluator",

@@ -27,6 +27,9 @@ calipers run eval_support.py --reuse
 calipers run eval_support.py --stop-when-decided gate.yaml --baseline main
 # what becomes of the agent when its tools go wrong
 calipers run cases.yaml --task app:agent --faults all
+# write what the agent asks of models and tools to a file, and run again from that file, offline
+calipers run cases.yaml --task app:answer --record-tape run.tape
+calipers run cases.yaml --task app:answer --replay-tape run.tape
 # a score of your own, and a parameter of the evaluation
 calipers run eval_tone.py --param model=small --fail-under politeness=0.8
 """
@@ -71,6 +74,33 @@ calipers run eval_tone.py --param model=small --fail-under politeness=0.8
     metavar="ASSERTION",
     multiple=True,
     help="With --faults: an assertion that says what must not happen. Where it does not hold, the fault did harm. Repeatable.",
+)
+@click.option(
+    "--record-tape",
+    metavar="FILE",
+    shell_complete=complete_files,
+    help="Write what the task asks of models and tools, and what comes back, to a tape. {name} in it is the evaluation's name.",
+)
+@click.option(
+    "--replay-tape",
+    metavar="FILE",
+    shell_complete=complete_files,
+    help="Answer what the task asks of models and tools from a tape, offline. {name} in it is the evaluation's name.",
+)
+@click.option(
+    "--fork-at",
+    metavar="STEP",
+    type=click.IntRange(min=1),
+    help="With --replay-tape, go on live from this exchange of each attempt on, counted from 1.",
+)
+@click.option(
+    "--fork-model", metavar="MODEL", help="With --fork-at, the name of the model to ask from there on."
+)
+@click.option("--fork-prompt", metavar="TEXT", help="With --fork-at, the system prompt from there on.")
+@click.option(
+    "--fork-result",
+    metavar="JSON",
+    help="With --fork-at, what the tool returns that is called there.",
 )
 @file_options
 @running_options()

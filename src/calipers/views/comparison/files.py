@@ -1,7 +1,7 @@
 """Comparison files: which formats there are, the JSON among them, and writing one whole or not at all.
 
 In JSON, `calipers_comparisons` is the version of the file. Each of its `comparisons` is what `Comparison.to_dict` gives, with
-the field `words` added to the conclusion and to every change; `Comparison.from_dict` reads it back.
+the field `words` added to the conclusion, to every change and to every flip, of which they say where the traces part; `Comparison.from_dict` reads it back.
 """
 
 import os
@@ -17,6 +17,7 @@ from calipers.views.formats import Target, document_target, write_document
 from .markdown import comparisons_markdown
 from .statement import lead, sentence
 from .terminal import comparisons_text
+from .trace_words import difference_lines
 
 FORMAT_VERSION = 1
 
@@ -39,6 +40,10 @@ def _data(comparison: Comparison) -> dict[str, Any]:
         data["pass_rate"]["words"] = sentence(comparison.pass_rate)
     for name in ("slices", "evaluators", "measures"):
         data[name] = list(_worded(data[name], getattr(comparison, name)))
+    data["flips"] = [
+        {**each, "words": [] if flip.trace is None else difference_lines(flip.trace)}
+        for each, flip in zip(data["flips"], comparison.flips, strict=True)
+    ]
     return data
 
 

@@ -12,6 +12,7 @@ from calipers.views.text import fit
 
 from . import statement as say
 from .span_plot import Span, spans
+from .trace_words import flip_lines
 
 _TONES = {"better": "good", "worse": "bad", "unclear": "warn", "incomparable": "warn", "nothing": "warn"}
 """The class of an outcome that has a colour."""
@@ -238,7 +239,7 @@ def _flips(comparison: Comparison, most: int | None) -> Content:
     if not flips:
         return ""
     shown = flips if most is None else flips[:most]
-    items = [_flip(flip) for flip in shown]
+    items = [_flip(flip, lines) for flip, lines in zip(shown, flip_lines(shown), strict=True)]
     more = len(flips) - len(shown)
     return element(
         "section",
@@ -249,21 +250,16 @@ def _flips(comparison: Comparison, most: int | None) -> Content:
     )
 
 
-def _flip(flip: Flip) -> Markup:
-    """A case that flipped: how, by which evaluators, and what both runs gave."""
+def _flip(flip: Flip, lines: Sequence[tuple[str, str]]) -> Markup:
+    """A case that flipped: how, by which evaluators, and what an attempt of each run gave and did."""
     facts = [say.flip_text(flip), *([say.named(flip.evaluators)] if flip.evaluators else [])]
     if flip.basis == "attempts":
         facts.append(f"by luck {percent(flip.noise)}")
-    sides = (("before", flip.baseline_gave), ("now", flip.candidate_gave))
     return element(
         "li",
         element("span", flip.way, class_={"broken": "bad", "fixed": "good", "moved": "warn"}[flip.way]),
         " ",
         element("strong", fit(flip.case, _NAME)),
         f" {fit(' · '.join(facts), _NAME)}",
-        *(
-            element("p", f"{word} ", element("code", fit(text, _GAVE)))
-            for word, text in sides
-            if text is not None
-        ),
+        *(element("p", f"{word} ", element("code", fit(text, _GAVE))) for word, text in lines),
     )

@@ -14,6 +14,7 @@ from calipers.views.text import fit
 
 from . import statement as say
 from .span_plot import spans, text_plot
+from .trace_words import flip_lines
 
 _NAME, _NOTE, _GAVE = 80, 400, 120
 """Cells of a name, of a note, and of what an attempt gave."""
@@ -158,9 +159,9 @@ def _flips(comparison: Comparison, most: int | None) -> Iterator[str]:
     yield f"<summary>Flipped: {say.flip_counts(flips)}</summary>"
     yield ""
     if shown:
-        yield "| case | | passed | by luck | evaluators | before | now |"
-        yield "|---|---|---|---:|---|---|---|"
-        for flip in shown:
+        yield "| case | | passed | by luck | evaluators | before | now | why | trace |"
+        yield "|---|---|---|---:|---|---|---|---|---|"
+        for flip, lines in zip(shown, flip_lines(shown), strict=True):
             cells = [
                 _code(flip.case, table=True),
                 flip.way,
@@ -168,8 +169,8 @@ def _flips(comparison: Comparison, most: int | None) -> Iterator[str]:
                 percent(flip.noise) if flip.basis == "attempts" else "",
                 _code(say.named(flip.evaluators), table=True) if flip.evaluators else "",
                 *(
-                    "" if gave is None else code(fit(gave, _GAVE), table=True)
-                    for gave in (flip.baseline_gave, flip.candidate_gave)
+                    "<br>".join(code(fit(said, _GAVE), table=True) for each, said in lines if each == word)
+                    for word in ("before", "now", "why", "trace")
                 ),
             ]
             yield f"| {' | '.join(cells)} |"

@@ -1,24 +1,31 @@
-"""One case of two runs side by side: what it asks, what each run gave, and what each evaluator said of it.
+"""One case of two runs side by side: what it asks, what each run gave, what each evaluator said of it, and what the agents did.
 
-Nothing is cut. Text of reports is data: it cannot change how it is shown.
+Of traces, one attempt of each run is shown, step by step: the first that came out as the case did, which passes if most of its
+attempts do. Nothing but the steps is cut. Text of reports is data: it cannot change how it is shown.
 """
 
 import json
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from calipers.comparison.case_pairs import Record, RunCase
+from calipers.comparison.case_pairs import Record, RunCase, attempt_number
 from calipers.comparison.evaluator_changes import written
+from calipers.comparison.trace_difference import TraceDifference, compare_traces
 from calipers.data.jsonable import plain
 from calipers.data.record import ReportCase
-from calipers.stats.number_text import number, seconds
+from calipers.data.value_text import show
+from calipers.stats.number_text import number, plural, seconds
 from calipers.views.page import print_view
 from calipers.views.text import is_unicode, visible
 from calipers.views.transcript import seen
 
+from .trace_words import difference_lines
+
 if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
+    from rich.console import Console, Group
+
+_MOST_ALIGNED = 1_000_000
+"""Pairs of steps up to which traces are aligned; that takes some seconds."""
 
 
 class Sided(NamedTuple):
@@ -43,8 +50,7 @@ def print_case(baseline: Sided, candidate: Sided, *, console: "Console | None" =
     from rich.console import Console
 
     shown = console or Console()
-    table = _table(baseline, candidate, shown.encoding)
-    print_view(table, console=console)
+    print_view(_view(baseline, candidate, shown.encoding), console=console)
 
 
 def case_rows(baseline: Sided, candidate: Sided, *, encoding: str = "utf-8") -> list[_Row]:
@@ -73,7 +79,64 @@ def case_rows(baseline: Sided, candidate: Sided, *, encoding: str = "utf-8") -> 
     return [row for row in found if row.baseline or row.candidate]
 
 
-def _table(baseline: Sided, candidate: Sided, encoding: str) -> "Table":
+class CaseTraces(NamedTuple):
+    """The traces of one attempt of each run, aligned."""
+
+    lines: list[str]
+    """Where they part, in words."""
+    rows: list[_Row]
+    """The steps of both; those that are not the same have a mark as their title."""
+
+
+def case_traces(baseline: Sided, candidate: Sided, *, encoding: str = "utf-8") -> CaseTraces:
+    """What the agents did; nothing where no attempt left a trace."""
+    sides = [(side, _typical(side.case)) for side in (baseline, candidate) if side.case is not None]
+    traces = [record.trace for _, record in sides]
+    if all(trace is None for trace in traces):
+        return CaseTraces([], [])
+    lines = [
+        f"trace: shown is attempt {attempt_number(record)[0]} of {side.label}"
+        for side, record in sides
+        if attempt_number(record)[1] > 1
+    ]
+    for (side, _), trace in zip(sides, traces, strict=True):
+        if trace is None:
+            lines.append(f"trace: not compared: this attempt of {side.label} left none")
+    one, two = traces if len(traces) == 2 else (None, None)
+    if one is None or two is None:
+        return CaseTraces(lines, [])
+    if len(one.turns) * len(two.turns) > _MOST_ALIGNED:
+        steps = f"{len(one.turns):,} and {plural(len(two.turns), 'step')}"
+        return CaseTraces([*lines, f"trace: not compared: {steps} are too many to align"], [])
+    difference = compare_traces(one, two)
+    lines += [f"trace: {line}" for line in difference_lines(difference)]
+    return CaseTraces(lines, list(_steps(difference, "≠" if is_unicode(encoding) else "!=")))
+
+
+def _steps(difference: TraceDifference, mark: str) -> Iterator[_Row]:
+    for step in difference.steps:
+        cells = []
+        for place, shown, side in (
+            (step.baseline, step.baseline_shown, "baseline"),
+            (step.candidate, step.candidate_shown, "candidate"),
+        ):
+            values = [
+                f"   {change.path}: {show(getattr(change, side))}"
+                for change in step.changes
+                if change.kind != {"baseline": "unexpected", "candidate": "missing"}[side]
+            ]
+            cells.append([] if place is None else [f"{place + 1} {shown}", *values])
+        yield _Row("" if step.same else mark, *cells)
+
+
+def _typical(case: RunCase) -> Record:
+    """The first attempt that came out as the case did."""
+    passed = [bool(record.passed) for record in case.attempts]
+    return case.attempts[passed.index(2 * sum(passed) > len(passed))]
+
+
+def _view(baseline: Sided, candidate: Sided, encoding: str) -> "Group":
+    from rich.console import Group
     from rich.table import Table
     from rich.text import Text
 
@@ -94,7 +157,13 @@ def _table(baseline: Sided, candidate: Sided, encoding: str) -> "Table":
         differs = row.baseline != row.candidate and row.title != "task time"
         cells = [text(lines, "yellow" if differs else "") for lines in (row.baseline, row.candidate)]
         table.add_row(text([row.title], "bold"), *cells)
-    return table
+    traces = case_traces(baseline, candidate, encoding=encoding)
+    for place, row in enumerate(traces.rows):
+        title = row.title or ("trace" if place == 0 else "")
+        style = "yellow" if row.title else ""
+        table.add_row(text([title], "bold"), *(text(lines, style) for lines in (row.baseline, row.candidate)))
+    arrow = "→" if is_unicode(encoding) else "->"
+    return Group(table, *(text([line.replace("→", arrow)]) for line in traces.lines))
 
 
 def _records(case: RunCase | None) -> list[Record]:

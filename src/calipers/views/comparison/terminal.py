@@ -17,6 +17,7 @@ from calipers.views.page import Page, print_view, sections, view_text
 
 from . import statement as say
 from .span_plot import spans, text_plot
+from .trace_words import flip_lines
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
@@ -246,7 +247,7 @@ def _flips(page: Page, comparison: Comparison, most: int | None, no_limit: str) 
     yield page.line(("Flipped", "bold"), f": {say.flip_counts(flips)}")
     shown = flips if most is None else flips[:most]
     arrow, room = page.glyph("→", "->"), page.width
-    for flip in shown:
+    for flip, lines in zip(shown, flip_lines(shown), strict=True):
         style = {"broken": "red", "fixed": "green", "moved": "yellow"}[flip.way]
         facts = [
             say.flip_text(flip).replace("→", arrow),
@@ -259,9 +260,9 @@ def _flips(page: Page, comparison: Comparison, most: int | None, no_limit: str) 
             (page.fit(flip.case, max(room // 2, 20)), "bold"),
             f"  {page.fit(page.dot.join(facts), room)}",
         )
-        for word, text in (("before", flip.baseline_gave), ("now", flip.candidate_gave)):
-            if text is not None:
-                yield page.indented(page.line((f"{word:6} ", "dim"), page.fit(text, 2 * room - 24)), 10)
+        for word, text in lines:
+            said = page.fit(text.replace("→", arrow), 2 * room - 24)
+            yield page.indented(page.line((f"{word:6} ", "dim"), said), 10)
     if len(shown) < len(flips):
         rest = f"  {page.ellipsis} and {len(flips) - len(shown):,} more: {no_limit} lists all"
         yield page.line((rest, "dim"))

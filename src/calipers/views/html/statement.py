@@ -7,19 +7,9 @@ from typing import Any
 from calipers.report.report import Report
 from calipers.report.summary import Summary
 from calipers.stats.number_text import mean_text, percent, rate_text
-from calipers.views.statement import (
-    Cell,
-    Count,
-    Labels,
-    Line,
-    Measured,
-    Missing,
-    Named,
-    Reading,
-    ReportColumn,
-    Statement,
-    Table,
-)
+from calipers.views.line import Line
+from calipers.views.report_table import Cell, Count, Labels, Measured, Missing, Named, ReportColumn, Table
+from calipers.views.statement import Reading, Statement
 from calipers.views.text import fit
 
 from .markup import Markup, element, join

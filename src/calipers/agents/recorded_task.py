@@ -1,0 +1,284 @@
+"""`RecordedTask`: a task whose exchanges with models and tools are written to a tape.
+
+An exchange is a request to a model that leaves this process (`models/wire_tap.py`), or the call of a tool that interceptors see
+(`agents/tool_interception.py`). The tape stands outermost: it has what the agent asked and what the agent saw, with all that
+other interceptors made of it. What evaluators ask of models is not on the tape: only what runs inside of the task is.
+
+Headers are not written. What looks like a secret is written as `[redacted]`, in what was asked and in what came back; in what a
+model said by its shape alone, since a name such as `token` means something else there. An exchange that has no outcome, since
+the agent gave it up or was given up itself, has no line.
+"""
+
+import copy
+import json
+import threading
+from collections import Counter
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+from inspect import isawaitable
+from pathlib import Path
+from time import perf_counter
+from typing import Any, NamedTuple
+
+from calipers.data.argument_checks import check_flag
+from calipers.data.attempt import running_attempt
+from calipers.data.redaction import masked, masked_text, secrets_in, without
+from calipers.errors import InvalidOptionError, TaskContractError
+from calipers.models.request_redaction import known_address
+from calipers.models.wire_hooks import install
+from calipers.models.wire_tap import WireAnswer, WireRequest, tapping
+from calipers.run.task import Task, as_task
+
+from .tape import AttemptKey, Exchange, Kind, TapeFile, inputs_digest
+from .taped_value import kept, kept_error, steady
+from .tool_interception import Outcome, Proceed, Raise, intercepting_tools
+
+
+@dataclass(frozen=True)
+class TaskOnTape:
+    """A task inside of a block for each attempt. It is what `RecordedTask` and `ReplayedTask` share."""
+
+    task: Any
+    """What is called: a function of a case's inputs, or an object with `invoke`."""
+
+    @property
+    def name(self) -> str:
+        """What to call it in reports: the task's name."""
+        return self._inner.name
+
+    @property
+    def is_async(self) -> bool:
+        """Whether it is awaited: if the task is."""
+        return self._inner.is_async
+
+    @property
+    def _inner(self) -> Task:
+        return as_task(self.task)
+
+    def around(self, task: Any) -> "TaskOnTape":
+        """The same around another task, on the same tape."""
+        made = copy.copy(self)
+        object.__setattr__(made, "task", task)
+        return made
+
+    def __call__(self, inputs: Any) -> Any:
+        """What the task gives."""
+        inner = self._inner
+        if inner.is_async:
+            return self._later(inner.function, inputs)
+        with self._block(inputs):
+            value = inner.function(inputs)
+        if isawaitable(value):
+            if isinstance(value, Coroutine):
+                value.close()
+            raise TaskContractError(
+                f"the task {self.name!r} returned {value!r}, which is to be awaited, and does not say that it is async: "
+                "make it an `async def`, or set its attribute `is_async`"
+            )
+        return value
+
+    async def _later(self, function: Callable[[Any], Any], inputs: Any) -> Any:
+        with self._block(inputs):
+            return await function(inputs)
+
+    def _block(self, inputs: Any) -> AbstractContextManager[None]:
+        """What the task runs in."""
+        raise NotImplementedError
+
+
+class Calls:
+    """Counts the calls that a task had outside of runs, where no attempt says which one it is."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._made: Counter[str] = Counter()
+
+    def key(self, inputs: Any) -> AttemptKey:
+        """What the attempt is called that is about to be made."""
+        known = inputs_digest(inputs)
+        attempt = running_attempt()
+        if attempt is not None:
+            return AttemptKey(attempt.case_name, known, attempt.repeat_index, attempt.tries)
+        with self._lock:
+            self._made[known] += 1
+            return AttemptKey("", known, self._made[known])
+
+
+@dataclass(frozen=True)
+class RecordedTask(TaskOnTape):
+    """A task whose exchanges with models and tools are written to a tape.
+
+    ```python
+    report = dataset.evaluate_sync(RecordedTask(agent, "run.tape"))
+    ```
+
+    The file is begun anew with the first attempt; with `append=True` further attempts are added to those it has.
+    """
+
+    path: Any = field(compare=False)
+    """The file."""
+    append: bool = field(default=False, compare=False)
+    """Whether to add to what the file has."""
+    _file: TapeFile = field(init=False, repr=False, compare=False)
+    _calls: Calls = field(init=False, repr=False, compare=False, default_factory=Calls)
+
+    def __post_init__(self) -> None:
+        as_task(self.task)
+        check_flag("append", self.append)
+        if not isinstance(self.path, str | Path):
+            raise InvalidOptionError(f"path must be the path of a file, got {self.path!r}")
+        object.__setattr__(self, "_file", TapeFile(self.path, append=self.append))
+        install()  # now, so that it is not part of the first attempt's time
+
+    @contextmanager
+    def _block(self, inputs: Any) -> Iterator[None]:
+        recorder = _Recorder(self._file, self._file.begin(self._calls.key(inputs)))
+        with intercepting_tools(recorder), tapping(recorder):
+            try:
+                yield
+            except Exception:
+                recorder.end()
+                raise
+            except BaseException:  # given up in the middle
+                recorder.stop()
+                raise
+            recorder.end()
+
+
+class _Begun(NamedTuple):
+    """An exchange that is under way."""
+
+    thing: Any
+    """What stands for it while it is. It is held so that nothing else can have its id."""
+    step: int
+    asked: dict[str, Any]
+    start: float
+
+
+class _Recorder:
+    """Writes the exchanges of one attempt: an interceptor of tools and a tap of models."""
+
+    def __init__(self, file: TapeFile, number: int) -> None:
+        self._file = file
+        self._number = number
+        self._lock = threading.Lock()
+        self._steps = 0
+        self._begun: dict[int, _Begun] = {}
+        self._is_over = False
+
+    def before(self, name: str, arguments: Mapping[str, Any], /) -> Proceed:
+        """Note that a tool is called."""
+        self._begin(arguments, asked_of_tool(name, arguments))
+        return Proceed()
+
+    def after(self, name: str, arguments: Mapping[str, Any], outcome: Outcome, /) -> Outcome:  # noqa: ARG002 - the protocol's
+        """Write what the agent sees of it."""
+        secrets = secrets_in(arguments)
+        if isinstance(outcome, Raise):
+            self._write("tool", arguments, kept_error(outcome.error, secrets))
+        else:
+            self._write("tool", arguments, kept(outcome.value, secrets))
+        return outcome
+
+    def ask(self, request: WireRequest, /) -> WireRequest:
+        """Note that a model is asked."""
+        self._begin(request, asked_of_model(request))
+        return request
+
+    def told(self, request: WireRequest, outcome: WireAnswer | Exception, /) -> None:
+        """Write what came back."""
+        if isinstance(outcome, Exception):
+            self._write("model", request, kept_error(outcome, request.secrets))
+        else:
+            self._write("model", request, kept_answer(outcome, request))
+
+    def end(self) -> None:
+        """Write that the attempt is over."""
+        self.stop()
+        self._file.end(self._number, self._steps)
+
+    def stop(self) -> None:
+        """Write nothing more: what ends later belongs to no attempt."""
+        with self._lock:
+            self._is_over = True
+
+    def _begin(self, thing: Any, asked: dict[str, Any]) -> None:
+        with self._lock:
+            self._steps += not self._is_over
+            self._begun[id(thing)] = _Begun(thing, self._steps, asked, perf_counter())
+
+    def _write(self, kind: Kind, thing: Any, answered: dict[str, Any]) -> None:
+        with self._lock:
+            begun = self._begun.pop(id(thing), None)
+            if begun is None or self._is_over:
+                return
+        self._file.add(
+            Exchange(
+                attempt=self._number,
+                step=begun.step,
+                kind=kind,
+                asked=begun.asked,
+                answered=answered,
+                seconds=round(perf_counter() - begun.start, 4),
+            )
+        )
+
+
+# ---------------------------------------------------------------------- what a tape has of an exchange
+
+
+def asked_of_tool(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """A call as a tape has it."""
+    return {"name": name, "arguments": steady(dict(arguments))}
+
+
+def asked_of_model(request: WireRequest) -> dict[str, Any]:
+    """A request as a tape has it."""
+    body = data_of(request.body)
+    return {
+        "method": request.method,
+        "address": known_address(request.url),
+        "body": masked(body, request.secrets),
+    }
+
+
+def data_of(body: bytes) -> Any:
+    """What a body holds: JSON data, or else a text."""
+    text = body.decode("utf-8", errors="replace")
+    try:
+        return json.loads(text, parse_constant=_no_json)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _no_json(constant: str) -> Any:
+    raise ValueError(f"{constant} is no JSON")
+
+
+def kept_answer(answer: WireAnswer, request: WireRequest) -> dict[str, Any]:
+    """An answer as a tape has it: JSON data as such, a stream as its events, anything else as text."""
+    told: dict[str, Any] = {"status": answer.status, "type": answer.content_type}
+    if "event-stream" in answer.content_type:
+        events = answer.body.decode("utf-8", errors="replace").replace("\r\n", "\n").split("\n\n")
+        return told | {"stream": [_shown(event, request) for event in events if event]}
+    data = data_of(answer.body)
+    return told | {"text" if isinstance(data, str) else "body": _shown(data, request)}
+
+
+def answer_of(told: Mapping[str, Any], *, delay: float) -> WireAnswer:
+    """The answer that a tape has."""
+    if "stream" in told:
+        body = "".join(f"{event}\n\n" for event in told["stream"])
+    else:
+        body = json.dumps(told["body"], ensure_ascii=False) if "body" in told else told["text"]
+    return WireAnswer(told["status"], told["type"], body.encode("utf-8"), delay)
+
+
+def _shown(data: Any, request: WireRequest) -> Any:
+    """What a model said, without what has the shape of a secret."""
+    if isinstance(data, str):
+        return masked_text(without(data, request.secrets))
+    if isinstance(data, dict):
+        return {name: _shown(value, request) for name, value in data.items()}
+    return [_shown(each, request) for each in data] if isinstance(data, list) else data

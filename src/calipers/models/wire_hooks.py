@@ -1,0 +1,270 @@
+"""Where requests leave this process: hooks in HTTP libraries, by which requests to models pass the taps of `wire_tap.py`.
+
+An agent makes its own clients, often inside of a framework, and each SDK lets one set only the transport of a client that one
+makes oneself. What they share is httpx (or httpx2, the same library under a new name) and aiohttp: every client that does not bring a
+transport of another kind ends in `HTTPTransport.handle_request`, `AsyncHTTPTransport.handle_async_request` or
+`ClientSession._request`. So `install` replaces these methods of the classes, once for each process, as OpenTelemetry's
+instrumentations do. Without taps in the context they only call what they replaced. The requests of `calipers.models` itself
+pass the taps in `http_request.py`.
+
+- An answer that comes as a stream through httpx is handed on as it comes, and told when it has been read or is closed. One through
+  aiohttp is read first.
+- Models in this process (functions, test models of frameworks) and requests that go other ways (`requests`, gRPC, botocore,
+  WebSockets) are not seen.
+"""
+
+import asyncio
+import functools
+import importlib
+import importlib.util
+import json
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import suppress
+from http import HTTPStatus
+from typing import Any
+
+from calipers.errors import TapeError
+
+from .http_sessions import session_of_loop
+from .request_redaction import secrets_of, shown_address
+from .wire_tap import Passage, WireAnswer, WireRequest, is_tapped, past_taps
+
+_HTTPX = ("httpx", "httpx2")
+_LIBRARIES = (*_HTTPX, "aiohttp")
+_INSTALLING = threading.Lock()
+_installed: set[str] = set()
+
+
+def install() -> None:
+    """Replace these methods in each of the libraries that this machine has, once. Loading them takes a moment."""
+    if len(_installed) == len(_LIBRARIES):
+        return
+    with _INSTALLING:
+        for name in _LIBRARIES:
+            if name not in _installed and importlib.util.find_spec(name) is not None:
+                module: Any = importlib.import_module(name)
+                if name in _HTTPX:
+                    sync, later = module.HTTPTransport, module.AsyncHTTPTransport
+                    sync.handle_request = _sync_hook(module, sync.handle_request)
+                    later.handle_async_request = _async_hook(module, later.handle_async_request)
+                else:
+                    session = module.ClientSession
+                    session._request = _aiohttp_hook(session._request)  # noqa: SLF001 - all requests go through it
+            _installed.add(name)
+
+
+def _sync_hook(module: Any, send: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    stream_of, _ = _streams(module)
+
+    @functools.wraps(send)
+    def handle_request(self: Any, request: Any) -> Any:
+        if not is_tapped(request.method, str(request.url)):
+            return send(self, request)
+        passage = Passage(_asked(request, request.read()))
+        if (answer := passage.answer) is not None:
+            time.sleep(answer.delay)
+            return _response(module, answer)
+        try:
+            response = send(self, _request(module, request, passage))
+        except Exception as error:
+            passage.end(error)
+            raise
+        response.stream = stream_of(module, response, passage)
+        return response
+
+    return handle_request
+
+
+def _async_hook(module: Any, send: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    _, stream_of = _streams(module)
+
+    @functools.wraps(send)
+    async def handle_async_request(self: Any, request: Any) -> Any:
+        if not is_tapped(request.method, str(request.url)):
+            return await send(self, request)
+        passage = Passage(_asked(request, await request.aread()))
+        if (answer := passage.answer) is not None:
+            await asyncio.sleep(answer.delay)
+            return _response(module, answer)
+        try:
+            response = await send(self, _request(module, request, passage))
+        except Exception as error:
+            passage.end(error)
+            raise
+        response.stream = stream_of(module, response, passage)
+        return response
+
+    return handle_async_request
+
+
+def _asked(request: Any, body: bytes) -> WireRequest:
+    url = str(request.url)
+    return WireRequest(request.method, url, body, tuple(secrets_of(url, request.headers)))
+
+
+def _request(module: Any, request: Any, passage: Passage) -> Any:
+    """The library's own request, or one like it that sends what a tap has made of it."""
+    if not passage.is_changed:
+        return request
+    headers = [(name, value) for name, value in request.headers.multi_items() if name != "content-length"]
+    changed = passage.request
+    return module.Request(
+        changed.method,
+        changed.url,
+        headers=headers,
+        content=changed.body,
+        extensions=request.extensions,
+    )
+
+
+def _response(module: Any, answer: WireAnswer) -> Any:
+    headers = {"content-type": answer.content_type} if answer.content_type else {}
+    if answer.is_refusal:
+        headers["x-should-retry"] = (
+            "false"  # the SDKs of OpenAI and Anthropic ask again after some others of 400 to 499, too
+        )
+    return module.Response(answer.status, headers=headers, content=answer.body)
+
+
+class _Heard:
+    """What has come of an answer so far."""
+
+    def __init__(self, module: Any, response: Any, passage: Passage) -> None:
+        self._module = module
+        self._response = response
+        self._passage = passage
+        self._chunks: list[bytes] = []
+
+    def take(self, chunk: bytes) -> bytes:
+        self._chunks.append(chunk)
+        return chunk
+
+    def end(self, error: Exception | None = None) -> None:
+        headers = self._response.headers
+        body = b"".join(self._chunks)
+        if error is None and (encoding := headers.get("content-encoding")):
+            body = self._module.Response(200, headers={"content-encoding": encoding}, content=body).content
+        answer = WireAnswer(self._response.status_code, headers.get("content-type", ""), body)
+        self._passage.end(answer if error is None else error)
+
+
+def _streams(module: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """The classes of streams, sync and async, that tell what was read of them. Each library wants its own base."""
+
+    class Stream(module.SyncByteStream):  # type: ignore[misc]  # the base is known only here
+        def __init__(self, library: Any, response: Any, passage: Passage) -> None:
+            self._inner = response.stream
+            self._heard = _Heard(library, response, passage)
+
+        def __iter__(self) -> Iterator[bytes]:
+            try:
+                for chunk in self._inner:
+                    yield self._heard.take(chunk)
+            except Exception as error:
+                self._heard.end(error)
+                raise
+
+        def close(self) -> None:
+            try:
+                self._inner.close()
+            finally:
+                self._heard.end()
+
+    class AsyncStream(module.AsyncByteStream):  # type: ignore[misc]
+        def __init__(self, library: Any, response: Any, passage: Passage) -> None:
+            self._inner = response.stream
+            self._heard = _Heard(library, response, passage)
+
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            try:
+                async for chunk in self._inner:
+                    yield self._heard.take(chunk)
+            except Exception as error:
+                self._heard.end(error)
+                raise
+
+        async def aclose(self) -> None:
+            try:
+                await self._inner.aclose()
+            finally:
+                self._heard.end()
+
+    return Stream, AsyncStream
+
+
+# ---------------------------------------------------------------------- aiohttp
+
+
+def _aiohttp_hook(send: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(send)
+    async def request(self: Any, method: str, url: Any, **options: Any) -> Any:
+        if not is_tapped(method, str(url)):
+            return await send(self, method, url, **options)
+        headers = {**self.headers, **(options.get("headers") or {})}
+        body, address = _sent_body(options, str(url)), str(url)
+        passage = Passage(WireRequest(method, address, body, tuple(secrets_of(address, headers))))
+        if (answer := passage.answer) is not None:
+            await asyncio.sleep(answer.delay)
+        else:
+            changed = passage.request
+            whole = {**options, "json": None, "data": changed.body, "headers": headers}
+            if options.get("json") is not None:
+                whole["headers"] = {"Content-Type": "application/json", **headers}
+            whole |= {"raise_for_status": False, "auto_decompress": True}
+            try:
+                response = await send(self, method, changed.url, **whole)
+                read = await response.read()
+            except Exception as error:
+                passage.end(error)
+                raise
+            answer = WireAnswer(response.status, response.headers.get("Content-Type", ""), read)
+            passage.end(answer)
+        return await _served(answer, options.get("raise_for_status", self.raise_for_status))
+
+    return request
+
+
+def _sent_body(options: dict[str, Any], url: str) -> bytes:
+    """The body of a request, which aiohttp takes in many forms."""
+    given = options.get("data")
+    if options.get("json") is not None:
+        given = json.dumps(options["json"])
+    if isinstance(given, str):
+        return given.encode()
+    if isinstance(given, bytes | bytearray | memoryview):
+        return bytes(given)
+    raise TapeError(
+        f"the request to {shown_address(url)} sends {type(given).__name__}, which a tape cannot record or replay: send text or bytes"
+    )
+
+
+async def _served(answer: WireAnswer, raise_for_status: Any) -> Any:
+    """A response of aiohttp with this answer. Only a server can make one, so one on this machine gives it, once."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        head = f"HTTP/1.1 {answer.status} {_phrase(answer.status)}\r\nConnection: close\r\n"
+        head += f"Content-Length: {len(answer.body)}\r\n"
+        head += f"Content-Type: {answer.content_type}\r\n" if answer.content_type else ""
+        writer.write(head.encode("latin-1") + b"\r\n" + answer.body)
+        with suppress(OSError):  # the client may have seen enough
+            await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    try:
+        own = await session_of_loop()
+        port = server.sockets[0].getsockname()[1]
+        with past_taps():
+            return await own.client.get(f"http://127.0.0.1:{port}/", raise_for_status=raise_for_status)
+    finally:
+        server.close()
+
+
+def _phrase(status: int) -> str:
+    try:
+        return HTTPStatus(status).phrase
+    except ValueError:
+        return ""
