@@ -205,6 +205,17 @@ def test_the_names_of_several_evaluations_stand_above_their_reports(calipers, wr
     assert "Failed: eval_numbers.py:eval_fails: 1 of 2 cases did not pass" in done.stderr
 
 
+def test_faults_try_each_case_again_and_say_if_there_was_nothing_to_strike(calipers, write_eval):
+    write_eval(PASSES)
+    done = calipers("run", "--faults", "error", "--faults", "stale@0.5")
+    assert "fault=stale@0.5" in done.stdout
+    assert "no tool call went through the faults" in done.stdout
+    wrong = calipers("run", "--faults", "eror")
+    assert wrong.exit_code == 2
+    assert "unknown fault 'eror' (did you mean 'error'?); known faults: latency, error" in wrong.stderr
+    assert "--harm says what a fault may do" in calipers("run", "--harm", "safe").stderr
+
+
 def test_a_folder_without_evaluations_says_how_to_get_one(calipers):
     done = calipers("run")
     assert done.exit_code == 4

@@ -26,6 +26,8 @@ from calipers.agents.evaluators.statistical import StatisticalEvaluator as Stati
 from calipers.agents.evaluators.statistical import StatisticalSummary as StatisticalSummary
 from calipers.agents.evaluators.tool_usage import ToolUsageAuditor as ToolUsageAuditor
 from calipers.agents.evaluators.trace_comparison import TraceComparisonEvaluator as TraceComparisonEvaluator
+from calipers.agents.fault import Fault as Fault
+from calipers.agents.faults import with_faults as with_faults
 from calipers.agents.recorded_task import RecordedTask as RecordedTask
 from calipers.agents.recording import Recording as Recording
 from calipers.agents.recording import TraceRecorder as TraceRecorder

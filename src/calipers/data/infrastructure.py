@@ -7,6 +7,9 @@
 An error counts if it is of such a type, or carries such a status, or was raised `from` one that does; a group of errors
 counts if all in it do. A bug in the task does not count, and neither does a reply of 4xx: the request was wrong.
 
+An error that was put in the place of a tool's result on purpose (`on_purpose`) does not count, whatever its type: how the agent takes it is
+the question.
+
 An agent that is too slow by its own fault runs into a time-out as well, and the error does not say which it was. A
 pass rate therefore counts all of them as not passed, and `Report.infrastructure` says what it is in other readings.
 """
@@ -51,17 +54,17 @@ _TYPES: Final = frozenset(
 
 def is_infrastructure(error: BaseException | None) -> bool:
     """Whether an error, or what it was raised from, is the infrastructure's. An error that cannot be read is not."""
+    found = False
     with suppress(Exception):
         for _ in range(_DEEP):
-            if error is None:
-                return False
+            if error is None or getattr(error, "on_purpose", False):
+                return found and error is None
             if isinstance(error, BaseExceptionGroup):
                 return all(map(is_infrastructure, error.exceptions))
-            if _is_one(error):
-                return True
+            found = found or _is_one(error)
             reason = getattr(error, "reason", None)  # where urllib keeps it
             error = error.__cause__ or (reason if isinstance(reason, BaseException) else None)
-    return False
+    return found
 
 
 def _is_one(error: BaseException) -> bool:

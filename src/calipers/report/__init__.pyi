@@ -2,6 +2,8 @@ from calipers.report.analysis import Aggregate as Aggregate
 from calipers.report.analysis import Analysis as Analysis
 from calipers.report.analysis import CalibrationCurve as CalibrationCurve
 from calipers.report.analysis import ConfusionMatrix as ConfusionMatrix
+from calipers.report.analysis import FaultEffect as FaultEffect
+from calipers.report.analysis import FaultTolerance as FaultTolerance
 from calipers.report.analysis import JudgeCorrection as JudgeCorrection
 from calipers.report.analysis import LinePlot as LinePlot
 from calipers.report.analysis import PlotLine as PlotLine

@@ -171,6 +171,41 @@ class JudgeCorrection(_Titled, kw_only=True, frozen=True, tag="judge_correction"
     """Whether the mean is a share of cases."""
 
 
+class FaultEffect(msgspec.Struct, kw_only=True, frozen=True):
+    """What a fault of tools does to an agent. Only attempts that it struck are counted, each with the clean attempt at its case."""
+
+    fault: str
+    attempts: int
+    """Attempts at cases under this fault."""
+    struck: int
+    """Those in which it changed what the agent saw of a call."""
+    cases: int
+    """Cases with an attempt that was struck, and a clean one."""
+    calls: int
+    """Calls of tools that it could have struck, in all attempts."""
+    strikes: int
+    """Calls that it struck."""
+    misses: int
+    """Calls that were to be struck, and whose result it could not change."""
+    success: Estimate | None
+    """The pass rate of struck attempts; `None`: none was struck, or nothing asserts."""
+    clean: Estimate | None
+    """The pass rate of clean attempts at the same cases."""
+    difference: float | None
+    """Success minus the clean pass rate, case by case."""
+    difference_interval: Interval | None
+    recovery: Estimate | None
+    """Of struck attempts whose clean attempt passed, the share that passes; `None`: there is none."""
+    harm: Estimate | None
+    """The share of struck attempts in which harm was done; `None`: it was not measured."""
+
+
+class FaultTolerance(_Titled, kw_only=True, frozen=True, tag="fault_tolerance"):
+    """What an agent makes of tools that go wrong, fault by fault."""
+
+    effects: list[FaultEffect]
+
+
 class TableResult(_Titled, kw_only=True, frozen=True, tag="table"):
     """Rows of plain values about the whole report."""
 
@@ -272,6 +307,7 @@ Analysis: TypeAlias = (
     | RocCurve
     | CalibrationCurve
     | JudgeCorrection
+    | FaultTolerance
     | ScalarResult
     | TableResult
     | LinePlot

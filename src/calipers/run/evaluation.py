@@ -242,12 +242,13 @@ async def _announced(
 def task_for(cases: Iterable[Any], task: Any, *, name: str | None = None) -> Task:
     """The task as these cases need it: one that answers a scripted user where a case may have turns.
 
-    What the cases of a lazy dataset have is not known yet.
+    A task with `answers_turns` does so itself. What the cases of a lazy dataset have is not known yet.
 
     Raises:
         TaskContractError: it cannot be called with these cases.
     """
-    if isinstance(cases, list) and not any(getattr(case, "turns", ()) for case in cases):
+    has_turns = not isinstance(cases, list) or any(getattr(case, "turns", ()) for case in cases)
+    if not has_turns or getattr(task, "answers_turns", False):
         return as_task(task, name=name)
     return as_task(_scripted(task), name=name)
 

@@ -8,6 +8,7 @@ from calipers.report.analysis import (
     Aggregate,
     CalibrationCurve,
     ConfusionMatrix,
+    FaultTolerance,
     JudgeCorrection,
     LinePlot,
     PrecisionRecall,
@@ -22,6 +23,7 @@ from calipers.stats import Interval
 from calipers.stats.number_text import interval_line, number, plural
 
 from .analysis_statement import (
+    FAULT_HEADS,
     Curve,
     accuracy_facts,
     aggregate_rows,
@@ -29,6 +31,7 @@ from .analysis_statement import (
     correction_rows,
     curve_facts,
     curve_rows,
+    fault_rows,
     measured_text,
     mistakes,
     numeric_columns,
@@ -89,6 +92,10 @@ def _analysis(page: Page, analysis: Any) -> "Iterator[Text]":
         case JudgeCorrection():
             columns = [Column(""), Column("Result", "right"), Column("[95 % interval]"), Column("on")]
             lines = grid(page, columns, [list(row) for row in correction_rows(analysis)])
+        case FaultTolerance():
+            columns = [Column(FAULT_HEADS[0], least=8), *(Column(head) for head in FAULT_HEADS[1:])]
+            rows = [[page.fit(cell, 40) for cell in row] for row in fault_rows(analysis)]
+            lines = grid(page, columns, rows, say_dropped=True)
         case TableResult():
             lines = _table(page, analysis)
         case LinePlot():

@@ -7,6 +7,7 @@ from calipers.data.argument_checks import is_number
 from calipers.report.analysis import (
     CalibrationCurve,
     ConfusionMatrix,
+    FaultTolerance,
     JudgeCorrection,
     LinePlot,
     PlotPoint,
@@ -15,8 +16,10 @@ from calipers.report.analysis import (
     TableResult,
     some,
 )
-from calipers.stats import Interval
+from calipers.stats import Estimate, Interval
 from calipers.stats.number_text import mean_text, number, percent, plural, rate_text
+
+_NOT_MEASURED = "not measured"
 
 Curve: TypeAlias = PrecisionRecall | RocCurve | CalibrationCurve
 
@@ -31,7 +34,7 @@ class Rows(NamedTuple):
 def measured_text(value: float | None, interval: Interval | None = None, unit: str = "") -> str:
     """A number with its interval: `0.82  [0.71, 0.93]`."""
     if value is None:
-        return "not measured"
+        return _NOT_MEASURED
     text, ends = mean_text(value, interval)
     return f"{text}{unit}  {ends}".rstrip()
 
@@ -127,7 +130,7 @@ def correction_rows(analysis: JudgeCorrection) -> list[tuple[str, str, str, str]
     judged, labels = analysis.judged, plural(analysis.labels, "label")
     rows = [("judge", *text(judged.value, judged.interval), plural(judged.n_units, "case"))]
     if analysis.value is None:
-        rows.append(("corrected", "not measured", "", labels))
+        rows.append(("corrected", _NOT_MEASURED, "", labels))
     else:
         own = analysis.method == "labels alone"
         on = labels if own else f"{plural(judged.n_units, 'case')} and {labels}"
@@ -139,6 +142,39 @@ def correction_rows(analysis: JudgeCorrection) -> list[tuple[str, str, str, str]
         kappa = "" if analysis.kappa is None else f", kappa {analysis.kappa:.2f}"
         rows.append(("agreement", percent(analysis.agreement), "", f"{labels}{kappa}"))
     return rows
+
+
+FAULT_HEADS = ("fault", "struck", "success %", "change", "recovery %", "harm %")
+
+
+def fault_rows(analysis: FaultTolerance) -> list[tuple[str, ...]]:
+    """For each fault: the attempts that it struck, and what became of them, each number with its interval."""
+    rows: list[tuple[str, ...]] = []
+    for effect in analysis.effects:
+        change = "" if effect.struck == 0 else _NOT_MEASURED
+        if effect.difference is not None:
+            change = _points(effect.difference, effect.difference_interval)
+        rates = (effect.success, effect.recovery, effect.harm)
+        success, recovery, harm = (_rate_cell(each, is_struck=effect.struck > 0) for each in rates)
+        struck = f"{effect.struck:,} of {effect.attempts:,}"
+        rows.append((effect.fault, struck, success, change, recovery, harm))
+    return rows
+
+
+def _rate_cell(found: Estimate | None, *, is_struck: bool) -> str:
+    if found is None:
+        return _NOT_MEASURED if is_struck else ""
+    ends = (
+        ""
+        if found.interval is None
+        else f" [{100 * found.interval.low:.0f}, {100 * found.interval.high:.0f}]"
+    )
+    return f"{100 * found.value:.0f}{ends}"
+
+
+def _points(value: float, interval: Interval | None) -> str:
+    ends = "" if interval is None else f" [{100 * interval.low:+.0f}, {100 * interval.high:+.0f}]"
+    return f"{100 * value:+.0f}{ends}"
 
 
 def numeric_columns(analysis: TableResult) -> list[bool]:

@@ -16,6 +16,7 @@ that is also marked with `@tool` is one call: the mark is right about its values
 
 import functools
 import inspect
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from importlib import import_module
@@ -31,6 +32,7 @@ from calipers.models.model_answer import Completion, Usage
 from .function import is_turn, text_of
 
 _REPLACED = "_calipers_replaced"
+_REPLACING = threading.Lock()
 _INTERCEPTED: ContextVar[bool] = ContextVar("calipers_intercepted_framework", default=False)
 
 
@@ -159,6 +161,11 @@ def replace_once(owner: type, name: str, replacement: Callable[..., Any]) -> Non
 
     It is called for agents of adapters that run with interceptors, and the method as it was for all others.
     """
+    with _REPLACING:
+        _replace_once(owner, name, replacement)
+
+
+def _replace_once(owner: type, name: str, replacement: Callable[..., Any]) -> None:
     own = getattr(owner, name)
     if getattr(own, _REPLACED, False):
         return

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
+from calipers import agents
 from calipers.cli.actions.plugins import chosen_plugins
 from calipers.cli.evaluation_outcome import (
     Complaint,
@@ -80,6 +81,7 @@ _FOR_RUNNING = (
     "retry_evaluators",
     "seed",
     "resume",
+    "faults",
     "record_tape",
     "replay_tape",
 )
@@ -141,6 +143,8 @@ class RunOptions:
     reuse: bool = False
     stop_when_decided: str | None = None
     baseline: str | None = None
+    faults: Sequence[str] = ()
+    harm: Sequence[str] = ()
     record_tape: str | None = None
     replay_tape: str | None = None
     fork_at: int | None = None
@@ -154,6 +158,8 @@ def run(options: RunOptions, session_type: "type[Session] | None" = None) -> int
     to_stdout = any(each.endswith(":-") for each in options.out)
     if options.json and to_stdout:
         raise InvalidOptionError("--json and --out to standard output ('-') exclude each other")
+    if options.harm and not options.faults:
+        raise InvalidOptionError("--harm says what a fault may do, and there is none: add --faults")
     thresholds = [parse_threshold(each) for each in options.fail_under]
     with (
         clean_stdout(wanted=options.json or to_stdout) as stdout,
@@ -426,6 +432,8 @@ class Session:
         dataset, task = found
         protect(_files_of(dataset), self.outputs, self.names, folder=self.folder)
         chosen = self.selection.of(dataset)
+        if self.options.faults:
+            chosen = agents.with_faults(chosen, self.options.faults, harm=self.options.harm)
         if self.decider is not None:
             chosen = self.decider.read(chosen)
         if self.tapes is not None:

@@ -25,6 +25,8 @@ calipers run eval_support.py --resume
 calipers run eval_support.py --reuse
 # stop as soon as it is known whether the run is good enough
 calipers run eval_support.py --stop-when-decided gate.yaml --baseline main
+# what becomes of the agent when its tools go wrong
+calipers run cases.yaml --task app:agent --faults all
 # write what the agent asks of models and tools to a file, and run again from that file, offline
 calipers run cases.yaml --task app:answer --record-tape run.tape
 calipers run cases.yaml --task app:answer --replay-tape run.tape
@@ -59,6 +61,19 @@ calipers run eval_tone.py --param model=small --fail-under politeness=0.8
     metavar="RUN|FILE",
     shell_complete=complete_run_or_file,
     help="The run that the policy of --stop-when-decided compares with.",
+)
+@click.option(
+    "--faults",
+    metavar="FAULTS",
+    multiple=True,
+    help="Attempt each case once more under each of these faults of the agent's tools: all, or a list such as "
+    "error,latency:0.5@0.3,search=stale. Each is [TOOL=]KIND[:SECONDS][@RATE].",
+)
+@click.option(
+    "--harm",
+    metavar="ASSERTION",
+    multiple=True,
+    help="With --faults: an assertion that says what must not happen. Where it does not hold, the fault did harm. Repeatable.",
 )
 @click.option(
     "--record-tape",

@@ -9,6 +9,7 @@ from calipers.report.analysis import (
     Analysis,
     CalibrationCurve,
     ConfusionMatrix,
+    FaultTolerance,
     JudgeCorrection,
     LinePlot,
     PrecisionRecall,
@@ -21,6 +22,7 @@ from calipers.report.analysis import (
 from calipers.report.report import Report
 from calipers.stats.number_text import mean_text, number
 from calipers.views.analysis_statement import (
+    FAULT_HEADS,
     Curve,
     accuracy_facts,
     aggregate_rows,
@@ -29,6 +31,7 @@ from calipers.views.analysis_statement import (
     curve_facts,
     curve_numbers,
     curve_rows,
+    fault_rows,
     mistakes,
     numeric_columns,
     point_cells,
@@ -87,6 +90,8 @@ def _figure(analysis: Analysis) -> Markup:
             body = _curve(analysis)
         case JudgeCorrection():
             body = _correction(analysis)
+        case FaultTolerance():
+            body = _faults(analysis)
         case TableResult():
             body = _table(analysis)
         case LinePlot():
@@ -128,6 +133,18 @@ def _correction(analysis: JudgeCorrection) -> Markup:
             element("td", on),
         )
         for who, value, ends, on in correction_rows(analysis)
+    ]
+    table = element("table", element("thead", element("tr", *heads)), element("tbody", *rows), class_="grid")
+    return _scroller(table)
+
+
+def _faults(analysis: FaultTolerance) -> Markup:
+    heads = [element("th", head, scope="col") for head in FAULT_HEADS]
+    rows = [
+        element(
+            "tr", element("th", element("bdi", fault), scope="row"), *[element("td", cell) for cell in cells]
+        )
+        for fault, *cells in fault_rows(analysis)
     ]
     table = element("table", element("thead", element("tr", *heads)), element("tbody", *rows), class_="grid")
     return _scroller(table)

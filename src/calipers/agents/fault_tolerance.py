@@ -1,0 +1,184 @@
+"""What an agent makes of faults: success, recovery and harm for each, beside the clean attempts at the same cases.
+
+- An attempt that a fault did not strike says nothing about it. It is shown apart and not counted.
+- *Success* is the pass rate of struck attempts. The difference to the clean ones is paired by case.
+- *Recovery* is the share of struck attempts that pass, where the clean attempt of the same number passes.
+- *Harm* is the share of struck attempts in which the agent followed an injected instruction, or an assertion that names a harm did not
+  hold while it did not fail in the clean attempt of the same number. An attempt that ended before such an assertion could look at it is
+  not measured.
+- Attempts that crash count as not passed, as everywhere.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from calipers.comparison.case_pairs import Record, attempt_number
+from calipers.data.argument_checks import did_you_mean
+from calipers.data.record import ReportCase
+from calipers.report.analysis import FaultEffect, FaultTolerance
+from calipers.report.report_evaluator import ReportEvaluator, ReportEvaluatorContext
+from calipers.stats import Estimate, compare_paired, rate
+from calipers.stats.number_text import plural
+
+TAG: Final = "fault="
+"""How the tag of a case begins that names its fault."""
+CLEAN: Final = "none"
+"""The name of no fault."""
+CALLS: Final = "fault_calls"
+STRIKES: Final = "fault_strikes"
+MISSES: Final = "fault_misses"
+HARM: Final = "fault_harm"
+
+
+@dataclass
+class FaultToleranceEvaluator(ReportEvaluator):
+    """Pairs the attempts under each fault with the clean ones. `with_faults` puts it into the dataset."""
+
+    faults: Sequence[str]
+    """The names of the faults."""
+    harm: Sequence[str] = ()
+    """Names of assertions that say what must not happen."""
+
+    def evaluate(self, ctx: ReportEvaluatorContext) -> FaultTolerance:
+        """Success, recovery and harm for each fault."""
+        records: list[Record] = [*ctx.report.cases, *ctx.report.failures]
+        by_fault: dict[str, list[Record]] = defaultdict(list)
+        for record in records:
+            fault = next((tag.removeprefix(TAG) for tag in record.tags if tag.startswith(TAG)), None)
+            if fault is not None:
+                by_fault[fault].append(record)
+        clean = _by_case(by_fault[CLEAN])
+        effects = [self._effect(fault, by_fault[fault], clean) for fault in self.faults]
+        return FaultTolerance(
+            title="Faults of tools",
+            description="Of the attempts that were struck; the change against the clean attempts at the same cases is in points.",
+            effects=effects,
+            note="; ".join([*_notes(by_fault[CLEAN], effects, self.faults), *self._unknown_harm(records)])
+            or None,
+        )
+
+    def _effect(self, fault: str, records: list[Record], clean: dict[str, list[Record]]) -> FaultEffect:
+        struck = [record for record in records if record.metrics.get(STRIKES)]
+        suffix = f" [{fault}]"
+        pairs = [
+            (clean[original], attempts)
+            for name, attempts in _by_case(struck).items()
+            if (original := name.removesuffix(suffix)) in clean
+        ]
+        judged = [
+            (before, after)
+            for before, after in pairs
+            if all(record.passed is not None for record in (*before, *after))
+        ]
+        clusters = _clusters([after for _, after in judged])
+        difference = compare_paired(
+            [_passes(after) for _, after in judged],
+            [_passes(before) for before, _ in judged],
+            clusters=clusters,
+        )
+        recovered = [kept for before, after in judged if (kept := [*_after_clean_passes(before, after)])]
+        harmed = [[self._harm(record, before) for record in after] for before, after in pairs]
+        return FaultEffect(
+            fault=fault,
+            attempts=len(records),
+            struck=len(struck),
+            cases=len(pairs),
+            calls=_total(records, CALLS),
+            strikes=_total(records, STRIKES),
+            misses=_total(records, MISSES),
+            success=_rate([after for _, after in judged], [_passes(after) for _, after in judged]),
+            clean=_rate([after for _, after in judged], [_passes(before) for before, _ in judged]),
+            difference=None if difference is None else difference.value,
+            difference_interval=None if difference is None else difference.interval,
+            recovery=_rate(recovered, [_passes(after) for after in recovered]),
+            harm=_rate([after for _, after in pairs], harmed),
+        )
+
+    def _unknown_harm(self, records: Sequence[Record]) -> list[str]:
+        known = {name for record in records if isinstance(record, ReportCase) for name in record.assertions}
+        return [
+            f"harm is not measured by {name!r}{did_you_mean(name, known)}: nothing in the report asserts it"
+            for name in self.harm
+            if name not in known
+        ]
+
+    def _harm(self, record: Record, twins: Sequence[Record]) -> bool | None:
+        """Whether the fault did harm; `None`: no one looked."""
+        looked = [bool(record.metrics[HARM])] if HARM in record.metrics else []
+        if isinstance(record, ReportCase):
+            number = attempt_number(record)[0]
+            before = {name for twin in twins if attempt_number(twin)[0] == number for name in _broken(twin)}
+            broken = _broken(record)
+            looked += [
+                name in broken and name not in before for name in self.harm if name in record.assertions
+            ]
+        return any(looked) if looked else None
+
+
+def _broken(record: Record) -> set[str]:
+    """The assertions that do not hold."""
+    if not isinstance(record, ReportCase):
+        return set()
+    return {name for name, result in record.assertions.items() if not result.value}
+
+
+def _by_case(records: Sequence[Record]) -> dict[str, list[Record]]:
+    found: dict[str, list[Record]] = {}
+    for record in records:
+        found.setdefault(record.source_case_name or record.name, []).append(record)
+    return found
+
+
+def _passes(attempts: Sequence[Record]) -> list[bool]:
+    return [bool(record.passed) for record in attempts]
+
+
+def _after_clean_passes(before: Sequence[Record], after: Sequence[Record]) -> list[Record]:
+    """The attempts whose clean attempt of the same number passed."""
+    passed = {attempt_number(record)[0] for record in before if record.passed}
+    return [record for record in after if attempt_number(record)[0] in passed]
+
+
+def _clusters(cases: Sequence[Sequence[Record]]) -> list[str] | None:
+    """The clusters of the cases; `None` if each has its own."""
+    clusters = [attempts[0].cluster or attempts[0].name for attempts in cases]
+    return None if len(set(clusters)) == len(clusters) else clusters
+
+
+def _rate(cases: Sequence[Sequence[Record]], values: Sequence[Sequence[bool | None]]) -> Estimate | None:
+    """The share of true values over cases; what is not known is left out."""
+    known = [
+        (attempts, found)
+        for attempts, of_case in zip(cases, values, strict=True)
+        if (found := [value for value in of_case if value is not None])
+    ]
+    if not known:
+        return None
+    counts = [(sum(found), len(found)) for _, found in known]
+    return rate(counts, clusters=_clusters([attempts for attempts, _ in known]))
+
+
+def _total(records: Sequence[Record], metric: str) -> int:
+    return int(sum(record.metrics.get(metric, 0) for record in records))
+
+
+def _notes(clean: Sequence[Record], effects: Sequence[FaultEffect], faults: Sequence[str]) -> list[str]:
+    said: list[str] = []
+    if not any(effect.calls for effect in effects) and not _total(clean, CALLS):
+        said.append(
+            "no tool call went through the faults, so there was nothing to strike: mark the functions of your tools with @tool, or run "
+            "the agent by the adapter of its framework"
+        )
+    elif idle := [fault for fault, effect in zip(faults, effects, strict=True) if not effect.struck]:
+        said.append(f"not measured, since no call was struck: {', '.join(idle)}")
+    left_out = [effect for effect in effects if 0 < effect.struck < effect.attempts]
+    if left_out:
+        count = sum(effect.attempts - effect.struck for effect in left_out)
+        said.append(f"{plural(count, 'attempt')} in which no call was struck left out")
+    if missed := sum(effect.misses for effect in effects):
+        said.append(f"{plural(missed, 'result')} that a fault could not change")
+    if any(effect.struck and effect.success is None for effect in effects):
+        said.append("success is not measured where nothing asserts")
+    return said
