@@ -355,6 +355,7 @@ _SAFE: Final = (int, float, complex, Enum, date, time, timedelta, Decimal)
 _CLOSED: Final = (*_SAFE, bytes, bytearray, type, ModuleType, FunctionType, MethodType)
 """Types whose values are not looked into for secrets."""
 
+_MAPPINGS: Final = (dict, Mapping)  # asked for in this order: most are plain
 _PLAIN_NUMBERS: Final = frozenset({bool, int, float})
 _PLAIN_CONTAINERS: Final = frozenset({str, tuple, list, dict})
 
@@ -504,7 +505,7 @@ def secrets_in(value: Any) -> list[str]:
             for item in data:
                 named = pairs and _tells(item[0])
                 look(item[1] if named else item, deep, secret=secret or named)
-        elif kind is dict or isinstance(data, Mapping):
+        elif isinstance(data, _MAPPINGS):
             entry = _entry(data)
             for key, item in data.items():
                 named = entry is not None and key == entry[0] and _is_secret_entry(*entry[1:])

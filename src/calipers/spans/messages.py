@@ -223,7 +223,7 @@ def _spoken(entry: Mapping[str, Any]) -> Message:
     if "tool_calls" in entry:
         parts += [_call(called) for called in entry["tool_calls"] or () if isinstance(called, dict)]
     if not parts and "content" not in entry and role == "user":
-        parts = [Text(None)]
+        parts.append(Text(None))
     return Message(role, parts)
 
 
