@@ -62,6 +62,33 @@ def test_what_was_found_once_is_replaced_where_it_is_not_found_by_itself():
     ]
 
 
+def test_one_address_has_one_placeholder_however_it_is_escaped_and_json_stays_json():
+    told = HIDDEN.of(
+        {
+            "said": r'{"note": "by\nanna@example.org, \u0061nna\u0040example.org"}',
+            "link": "mailto:anna%40example.org",
+            "wide": "anna\N{FULLWIDTH COMMERCIAL AT}example.org",
+            "name": "jürgen@example.org",
+        }
+    )
+    assert told == {
+        "said": r'{"note": "by\n[email-1], [email-1]"}',
+        "link": "mailto:[email-1]",
+        "wide": "[email-1]",
+        "name": "[email-2]",
+    }
+
+
+def test_numbers_in_the_digits_of_another_script_are_different_numbers():
+    numbers = ["٥٥٥١٢٣٤٥٦٧", "٥٥٥١٢٣٤٥٦٨", "5551234567"]
+    assert HIDDEN.of(numbers) == ["[phone-1]", "[phone-2]", "[phone-1]"]
+
+
+def test_a_placeholder_with_a_number_of_any_length_may_stand_there_before():
+    there = f"[email-{'9' * 5000}]"
+    assert HIDDEN.of([there, "a@b.com"]) == [there, "[email-1]"]
+
+
 def test_secrets_are_hidden_and_counted():
     counts = Counter()
     told = HIDDEN.of(

@@ -21,13 +21,15 @@ from typing import Any, Final
 from calipers.data.jsonable import plain
 from calipers.data.redaction import REDACTED, masked, secrets_in
 from calipers.data.result_names import unique
-from calipers.evaluators.personal_data import USUAL_KINDS, find_personal_data
+from calipers.evaluators.personal_data import USUAL_KINDS, FoundData, find_personal_data
 from calipers.stores.redaction import redacted_data
 from calipers.stores.store import Redact
 
 SECRETS: Final = "secrets"
 """The kind under which secrets are counted."""
-_PLACEHOLDER: Final = re.compile(r"\[([a-z-]+)-(\d+)\]")
+_PLACEHOLDER: Final = re.compile(r"\[([a-z-]+)-(\d{1,18})\]")
+_TELLING: Final = re.compile(r"[@\N{FULLWIDTH COMMERCIAL AT}\N{SMALL COMMERCIAL AT}\d]")
+"""Each kind has one of these signs, or of the digits that an escape has."""
 _MOST_ROUNDS: Final = 20
 _SIGNS: Final = re.compile(r"[^0-9a-z]+")
 
@@ -109,24 +111,24 @@ class _Case:
         return _walk(data, change)
 
     def _without_found(self, text: str) -> str:
-        if "@" not in text and not any(sign.isdigit() for sign in text):
-            return text  # each kind has one of them
+        if not _TELLING.search(text):
+            return text
         pieces: list[str] = []
         told = 0
         for found in find_personal_data(text, USUAL_KINDS):
             if found.start >= told:
-                pieces += (text[told : found.start], self._name(found.kind, found.text))
+                pieces += (text[told : found.start], self._name(found))
                 told = found.start + len(found.text)
         return "".join((*pieces, text[told:])) if pieces else text
 
-    def _name(self, kind: str, text: str) -> str:
-        value = text.casefold()
+    def _name(self, found: FoundData) -> str:
+        kind, value = found.kind, found.value.casefold()
         key = (kind, value if kind == "email" else _SIGNS.sub("", value))
         if key not in self._names:
             word = kind.replace("_", "-")
             self.numbers[kind] += 1
             self._names[key] = f"[{word}-{self._taken[word] + self.numbers[kind]}]"
-        self._spelled[text] = self._names[key]
+        self._spelled[found.text] = self._names[key]
         return self._names[key]
 
 
