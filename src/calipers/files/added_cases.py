@@ -2,10 +2,15 @@
 
 A JSON Lines file keeps its bytes. Of a document the data is kept, with evaluators as they are written, and the comments before the first
 key; a YAML file loses its other comments. A CSV or Parquet file is written again as a table.
+
+What is added depends on what is there, so one process at a time reads a file and adds to it: `only_adder`.
 """
 
 import itertools
-from collections.abc import Iterator, Sequence
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +28,37 @@ from .load import load_dataset
 from .problem import Problems
 from .save import save_dataset
 from .value_type import case_types
+
+
+@contextmanager
+def only_adder(path: Path, waits: Callable[[], object]) -> Iterator[None]:
+    """A block in which no other process is in such a block for the same file.
+
+    On Windows, and in file systems without locks, another one may be.
+
+    Args:
+        path: of the file, which is there.
+        waits: called before it waits for another process.
+    """
+    if sys.platform == "win32":
+        yield
+        return
+    import fcntl
+
+    while True:
+        with path.open("rb") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                waits()
+                fcntl.flock(file, fcntl.LOCK_EX)
+            except OSError:  # a file system without locks
+                yield
+                return
+            # Adding puts another file in its place, and the lock is to be that of the one that is there.
+            if os.path.samestat(os.fstat(file.fileno()), path.stat()):
+                yield
+                return
 
 
 def named_requests(path: Path) -> Iterator[Case[Any, Any, Any]]:

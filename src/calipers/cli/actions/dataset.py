@@ -21,7 +21,7 @@ from calipers.exchange.production_cases import (
     ProductionCases,
     dataset_from,
 )
-from calipers.files.added_cases import add_cases, named_requests
+from calipers.files.added_cases import add_cases, named_requests, only_adder
 from calipers.files.dataset_document import format_of
 from calipers.files.save import save_dataset
 from calipers.run.dataset import Dataset
@@ -66,6 +66,10 @@ def dataset_from_sources(
     except MissingExtraError as error:
         raise CommandError(f"{error}. --keep-personal-data writes personal data as it is") from error
     with ExitStack() as opened:
+        if is_added:
+            opened.enter_context(
+                only_adder(path, lambda: note(f"Another command adds to {out}: waiting for it to end"))
+            )
         kept: Store | None = None
         named: list[str] = []
         for source in sources:
@@ -95,7 +99,12 @@ def dataset_from_sources(
             )
         except NotKnownError as error:
             raise CommandError(str(error), NOTHING) from error
-    _write(path, made, is_added=is_added)
+        if not is_added and not force and path.exists():
+            raise CommandError(
+                f"{str(path)!r} came to be there meanwhile, and stays: --append adds to it, --force writes over it",
+                USAGE,
+            )
+        _write(path, made, is_added=is_added)
     if json:
         click.echo(json_text.dumps(plain(made.summary), indent=2))
     else:
