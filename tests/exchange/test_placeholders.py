@@ -2,9 +2,11 @@
 
 from collections import Counter
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from calipers.errors import StoreError
 from calipers.exchange.placeholders import SECRETS, Hidden
 from calipers.stores import hide_matches
 
@@ -107,6 +109,20 @@ def test_each_case_begins_anew_and_what_was_there_keeps_its_number():
 def test_names_are_not_found_and_a_hook_can_hide_them():
     assert HIDDEN.of("Anna Smith, 12 Mill Lane") == "Anna Smith, 12 Mill Lane"
     assert Hidden([hide_matches("Anna Smith", by="[name]")]).of("Anna Smith") == "[name]"
+
+
+def test_a_hook_is_given_one_text_after_the_other_as_in_a_store():
+    def hide(data):
+        return data.replace("Anna", "[name]") if isinstance(data, str) else data
+
+    told = Hidden([hide]).of({"request": "I am Anna", "turns": ["Anna", "a@b.com"], "outcome": None})
+    assert told == {"request": "I am [name]", "turns": ["[name]", "[email-1]"], "outcome": None}
+
+
+@pytest.mark.parametrize(("part", "wanted"), [("Anna", "a text"), ({"who": "Anna"}, "an object")])
+def test_a_hook_that_gives_something_else_is_reported(part, wanted):
+    with pytest.raises(StoreError, match=f"was given {wanted} and must return one, not NoneType"):
+        Hidden([lambda _: None]).of({"request": part})
 
 
 @settings(max_examples=60)

@@ -292,6 +292,15 @@ def test_repeats_of_a_case_are_one_case(store):
     assert [case.inputs for case in dataset_from("latest", store=store).dataset.cases] == ["one", "two"]
 
 
+def test_requests_of_other_types_are_other_requests(store, record):
+    make_run(store, 1, "1", ["a b"], ["a", "b"], "a b", "A  b", {"a": 1, "b": 2}, {"b": 2, "a": 1})
+    traces = record(history("a", "x", "b", "y"), history("a b", "x"))
+    made = dataset_from(["latest", traces], store=store)
+    inputs = [case.inputs for case in made.dataset.cases]
+    assert inputs == [1, "1", ["a b"], ["a", "b"], "a b", {"a": 1, "b": 2}]
+    assert [each.attempt for each in made.summary.duplicates[:2]] == ["case 5", "case 7"]
+
+
 def test_near_duplicates_are_listed_with_what_they_are_near(store, say):
     make_run(store, "Where is my order?", "Cancel the flight", "Where is my order please?")
     made = dataset_from("latest", store=store, near=0.8)

@@ -21,6 +21,7 @@ from typing import Any, Final
 from calipers.data.jsonable import plain
 from calipers.data.redaction import REDACTED, masked, secrets_in
 from calipers.data.result_names import unique
+from calipers.errors import StoreError
 from calipers.evaluators.personal_data import USUAL_KINDS, FoundData, find_personal_data
 from calipers.stores.redaction import redacted_data
 from calipers.stores.store import Redact
@@ -55,10 +56,10 @@ class Hidden:
         """Plain data without personal data and secrets; all that belongs to one case is to be given at once.
 
         Args:
-            data: texts, numbers, lists and objects.
+            data: texts, numbers, lists and objects. Of an object, hooks are given each value by itself, and of a list among them each item.
             counts: to it is added how many different ones of each kind were found; of secrets, how many places.
         """
-        data = redacted_data(plain(data), self._hooks)
+        data = self._after_hooks(plain(data)) if self._hooks else plain(data)
         if not self.finds:
             return data
         case = _Case(data)
@@ -73,6 +74,25 @@ class Hidden:
             if secrets := _count(data, REDACTED) - before:
                 counts[SECRETS] += secrets
         return data
+
+    def _after_hooks(self, parts: Any) -> Any:
+        """The parts of a case after all hooks."""
+        if isinstance(parts, dict):
+            return {name: self._after_hooks_each(part) for name, part in parts.items()}
+        return self._after_hooks_each(parts)
+
+    def _after_hooks_each(self, part: Any) -> Any:
+        if isinstance(part, list):
+            return [self._after_hooks_each(item) for item in part]
+        if part is None:
+            return None
+        hidden = plain(redacted_data(part, self._hooks))
+        for kind, wanted in ((str, "a text"), (dict, "an object")):
+            if isinstance(part, kind) and not isinstance(hidden, kind):
+                raise StoreError(
+                    f"a redaction hook was given {wanted} and must return one, not {type(hidden).__name__}: nothing was written"
+                )
+        return hidden
 
 
 class _Case:

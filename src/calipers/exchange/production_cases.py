@@ -39,8 +39,8 @@ from .attempt_case import (
     Expect,
     confirmation,
     digest_of,
-    key_of,
     request_of,
+    words_of,
 )
 from .attempt_source import AttemptSource, began_at, open_sources
 from .near_duplicates import NearOne, Vectors
@@ -237,10 +237,10 @@ class _Survey:
         """The names of attempts that were left out, each with the place of its request."""
         for number, case in enumerate(beside, 1):
             self.names.update([case.name] if case.name else ())
-            key = key_of(plain(case.inputs))
-            if self._places.setdefault(digest_of(key), len(self._there)) == len(self._there):
+            request = plain(case.inputs)
+            if self._places.setdefault(digest_of(request), len(self._there)) == len(self._there):
                 self._there.append(case.name or f"case {number}")
-                self._add_vector(key)
+                self._add_vector(request)
 
     def read(self, terms: Sequence[Term]) -> None:
         """Read all attempts, and keep those that may become cases."""
@@ -286,13 +286,12 @@ class _Survey:
         self.summary.outdated_labels += outdated
         # As it will stand in the file: two that differ in an address alone are the same there.
         shown = request if self.hidden is None else self.hidden.of({"request": request})["request"]
-        key = key_of(shown)
         new = _Candidate(number, position, record.name, stratum, answer == "yes")
-        place = self._places.setdefault(digest_of(key), len(self._there) + len(self._candidates))
+        place = self._places.setdefault(digest_of(shown), len(self._there) + len(self._candidates))
         index = place - len(self._there)
         if index == len(self._candidates):
             self._candidates.append(new)
-            self._add_vector(key)
+            self._add_vector(shown)
         elif index < 0:
             self._same.append((new.name, place))
         else:
@@ -302,9 +301,9 @@ class _Survey:
             self._candidates[index] = stays
             self._same.append((goes.name, place))
 
-    def _add_vector(self, key: str) -> None:
+    def _add_vector(self, request: Any) -> None:
         if self._vectors is not None:
-            self._vectors.add(key)
+            self._vectors.add(words_of(request))
 
     def _stratum(self, record: Record, at: Any) -> str:
         parts: list[str] = []
