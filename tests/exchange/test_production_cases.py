@@ -404,6 +404,16 @@ def test_no_personal_data_is_left_in_any_part_of_a_case(store, record, say, tmp_
     assert made.summary.redacted_cases == 1
 
 
+def test_clusters_that_hold_personal_data_stay_apart(store):
+    clusters = ["a@example.org", "b@example.org", "a@example.org", "shop", None]
+    cases = [Case(inputs=f"request {place}", cluster=each) for place, each in enumerate(clusters)]
+    Dataset(name="made", cases=cases).evaluate_sync(agent, store=store, progress=False)
+    made = dataset_from("latest", store=store).dataset.cases
+    assert [case.cluster for case in made] == ["[email-1]", "[email-1]_2", "[email-1]", "shop", None]
+    added = dataset_from("latest", store=store, beside=[Case(inputs="x", cluster="[email-1]")]).dataset.cases
+    assert [case.cluster for case in added][:3] == ["[email-1]_2", "[email-1]_3", "[email-1]_2"]
+
+
 def test_personal_data_stays_where_it_is_to_stay(record):
     path = record(history("I am anna@example.org", "x"))
     made = dataset_from(path, keep_personal_data=True)

@@ -139,7 +139,7 @@ def dataset_from(
         expect: what is expected then: the output, the tool calls, the trajectory of the calls.
         keep_personal_data: leave personal data and secrets as they are.
         redact: hooks that hide more, as stores take them; they come first.
-        beside: cases that are there already: their requests and names are taken.
+        beside: cases that are there already: their requests, names and clusters are taken.
 
     Raises:
         InvalidOptionError: an option is not valid, or no one was asked the question.
@@ -226,6 +226,8 @@ class _Survey:
         self.hidden = hidden
         self.names: set[str] = set()
         """Names of cases that are taken."""
+        self.clusters: set[str] = set()
+        """Names of clusters that are taken."""
         self._strata, self._question, self._vectors = strata, question, vectors
         self._places: dict[bytes, int] = {}
         """The place of a request among all that differ."""
@@ -237,6 +239,7 @@ class _Survey:
         """The names of attempts that were left out, each with the place of its request."""
         for number, case in enumerate(beside, 1):
             self.names.update([case.name] if case.name else ())
+            self.clusters.update([case.cluster] if case.cluster else ())
             request = plain(case.inputs)
             if self._places.setdefault(digest_of(request), len(self._there)) == len(self._there):
                 self._there.append(case.name or f"case {number}")
@@ -413,6 +416,7 @@ def _make_cases(
         by_source.setdefault(each.source, {})[each.position] = each
     maker = CaseMaker(question, expect, hide)
     cases: list[Case[Any, Any, Any]] = []
+    clusters: dict[str, str] = {}
     for number, wanted in sorted(by_source.items()):
         source = survey.sources[number]
         for position, record in source.attempts(wanted.keys()):
@@ -424,6 +428,16 @@ def _make_cases(
             made = maker.case_of(record, request, source, place)
             made.case.name = unique(str(made.case.name), survey.names)
             survey.names.add(made.case.name)
+            if (
+                record.cluster is not None
+                and made.case.cluster is not None
+                and made.case.cluster != record.cluster
+            ):
+                # Each case numbers its placeholders anew, and two clusters must not become one: error bars depend on them.
+                if record.cluster not in clusters:
+                    clusters[record.cluster] = unique(made.case.cluster, survey.clusters)
+                    survey.clusters.add(clusters[record.cluster])
+                made.case.cluster = clusters[record.cluster]
             cases.append(made.case)
             summary.confirmed += made.answer == "yes"
             summary.unknown_calls += made.lacks_calls

@@ -62,7 +62,7 @@ def only_adder(path: Path, waits: Callable[[], object]) -> Iterator[None]:
 
 
 def named_requests(path: Path) -> Iterator[Case[Any, Any, Any]]:
-    """The cases of a file with nothing but their names and inputs, or turns: evaluators of the user need not be known.
+    """The cases of a file with nothing but their names, clusters and inputs, or turns: evaluators of the user need not be known.
 
     Raises:
         DatasetFileError: it is no dataset file.
@@ -83,7 +83,7 @@ def named_requests(path: Path) -> Iterator[Case[Any, Any, Any]]:
             data = msgspec.json.decode(each) if isinstance(each, msgspec.Raw) else each
             turns = [turn if isinstance(turn, str) else turn["user"] for turn in data.get("turns", ())]
             fields: dict[str, Any] = {"turns": turns} if turns else {"inputs": data["inputs"]}
-            yield Case(name=data.get("name"), **fields)
+            yield Case(name=data.get("name"), cluster=data.get("cluster"), **fields)
         except (msgspec.DecodeError, InvalidCaseError, AttributeError, KeyError, TypeError) as error:
             raise DatasetFileError(
                 f"case {number} of {str(path)!r} is no case, so nothing can be added: `calipers check` says what is wrong"
