@@ -10,7 +10,7 @@ anew in each case: two cases do not tell whether they are about the same person.
 - A number that is personal data as a whole, such as a card number without quotes, becomes a text.
 - **Names of people, street addresses and what someone tells of themselves have no form, and are not found.** Hooks, as stores take them, can hide what you know of.
 
-A number of ten digits may be a telephone number or an order, and counts as a telephone number.
+A number of ten digits may be a telephone number or an order, and counts as a telephone number; one of nine counts as a social security number.
 """
 
 import re
