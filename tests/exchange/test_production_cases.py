@@ -287,6 +287,20 @@ def test_of_equal_requests_the_confirmed_one_stays_and_else_the_first(store, say
     assert [case.inputs for case in first] == ["One?", "two"]
 
 
+@pytest.mark.parametrize(("second", "expected"), [("a", False), ("A", True)])
+def test_people_who_differ_about_the_same_answer_to_equal_requests_confirm_nothing(
+    store, say, second, expected
+):
+    make_run(store, "a", second)  # the agent answers "a" and "A" differently
+    say(0, True)
+    say(1, False)
+    made = dataset_from("latest", store=store, confirmed_by=QUESTION)
+    (case,) = made.dataset.cases
+    assert case.has_expected_output == expected
+    assert made.summary.confirmed == expected
+    assert made.summary.conflicting == ([] if expected else [case.name])
+
+
 def test_repeats_of_a_case_are_one_case(store):
     make_run(store, "one", "two", repeat=3)
     assert [case.inputs for case in dataset_from("latest", store=store).dataset.cases] == ["one", "two"]

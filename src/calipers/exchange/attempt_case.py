@@ -1,8 +1,8 @@
 """One attempt as a case: what was asked, what came of it, and what is expected.
 
 **A case expects what a person has confirmed, and nothing else.** What an agent answered is not the right answer because it answered. Only where
-all labels of people to the question are a yes, and are about this output, is the outcome the expectation. Where people differ, nothing is
-expected, and the summary lists the case. An expectation that the case of a kept run stated itself stays.
+all labels of people to the question are a yes, and are about this output, is the outcome the expectation. Where people differ, also about two attempts with
+the same request and output, nothing is expected, and the summary lists the case. An expectation that the case of a kept run stated itself stays.
 
 | of the attempt | in the case |
 |---|---|
@@ -158,6 +158,8 @@ class CasePlace(NamedTuple):
     """The stratum that it was drawn from; `None` where nothing is drawn."""
     seed: int | None = None
     """Of the draw."""
+    is_contested: bool = False
+    """Whether people said different things of the same outcome of the same request."""
 
 
 class MadeCase(NamedTuple):
@@ -190,6 +192,8 @@ class CaseMaker:
     def case_of(self, record: Record, request: Request, source: AttemptSource, place: CasePlace) -> MadeCase:
         """The case that an attempt with a known request is."""
         answer = None if self._question is None else confirmation(record, self._question)[0]
+        if place.is_contested:
+            answer = "conflict"
         outcome = _outcome(record)
         wants_calls = answer == "yes" and not {"tool-calls", "trajectory"}.isdisjoint(self._expect)
         calls = _calls_made(record) if wants_calls else None

@@ -22,7 +22,9 @@ import msgspec
 
 from calipers.data.argument_checks import check_choice, check_number, check_whole_number
 from calipers.data.case import Case
+from calipers.data.human_label import output_digest
 from calipers.data.jsonable import plain
+from calipers.data.record import ReportCase
 from calipers.data.result_names import unique
 from calipers.errors import InvalidOptionError, NotKnownError
 from calipers.report.attempt_filter import Record, Term, all_of, field_named
@@ -36,6 +38,7 @@ from .attempt_case import (
     IDS,
     CaseMaker,
     CasePlace,
+    Confirmation,
     Expect,
     confirmation,
     digest_of,
@@ -203,6 +206,8 @@ class _Candidate(msgspec.Struct):
     name: str
     stratum: str
     is_confirmed: bool
+    outcome: tuple[bytes, str] | None = None
+    """What its request and outcome are known by, if people said something of them."""
     duplicates: int = 0
     """How many attempts were left out for it."""
     drawn_of: DrawnStratum | None = None
@@ -237,6 +242,8 @@ class _Survey:
         """One for each further place."""
         self._same: list[tuple[str, int]] = []
         """The names of attempts that were left out, each with the place of its request."""
+        self._said: dict[tuple[bytes, str], set[Confirmation]] = {}
+        """By request and outcome, what people said of attempts that had them."""
         for number, case in enumerate(beside, 1):
             self.names.update([case.name] if case.name else ())
             self.clusters.update([case.cluster] if case.cluster else ())
@@ -289,8 +296,12 @@ class _Survey:
         self.summary.outdated_labels += outdated
         # As it will stand in the file: two that differ in an address alone are the same there.
         shown = request if self.hidden is None else self.hidden.of({"request": request})["request"]
+        known_by = digest_of(shown)
         new = _Candidate(number, position, record.name, stratum, answer == "yes")
-        place = self._places.setdefault(digest_of(shown), len(self._there) + len(self._candidates))
+        if answer is not None and isinstance(record, ReportCase):
+            new.outcome = known_by, output_digest(record.output)
+            self._said.setdefault(new.outcome, set()).add(answer)
+        place = self._places.setdefault(known_by, len(self._there) + len(self._candidates))
         index = place - len(self._there)
         if index == len(self._candidates):
             self._candidates.append(new)
@@ -346,6 +357,10 @@ class _Survey:
             count = plural(len(summary.duplicates) + len(summary.near_duplicates), "attempt")
             raise NotKnownError(f"no new case: the requests of {count} are in the dataset already")
         return sorted(left, key=lambda each: (each.source, each.position))
+
+    def is_contested(self, candidate: _Candidate) -> bool:
+        """Whether people said different things of the same outcome of the same request."""
+        return candidate.outcome is not None and len(self._said[candidate.outcome]) > 1
 
     def _name_at(self, place: int) -> str:
         """What the request in some place is known by."""
@@ -424,7 +439,7 @@ def _make_cases(
             if request is None:  # a run that goes on may have replaced the attempt
                 continue
             each = wanted[position]
-            place = CasePlace(each.duplicates, each.drawn_of, summary.seed)
+            place = CasePlace(each.duplicates, each.drawn_of, summary.seed, survey.is_contested(each))
             made = maker.case_of(record, request, source, place)
             made.case.name = unique(str(made.case.name), survey.names)
             survey.names.add(made.case.name)
