@@ -99,20 +99,8 @@ def dataset_from_sources(
             )
         except NotKnownError as error:
             raise CommandError(str(error), NOTHING) from error
-        if not is_added and not force and path.exists():
-            raise CommandError(
-                f"{str(path)!r} came to be there meanwhile, and stays: --append adds to it, --force writes over it",
-                USAGE,
-            )
-        _write(path, made, is_added=is_added)
-    if json:
-        click.echo(json_text.dumps(plain(made.summary), indent=2))
-    else:
-        for line in _summary_lines(made.summary):
-            note(line)
-    for each in made.summary.notes:
-        note(each)
-    note(f"{'Added to' if is_added else 'Wrote'} {out}: {plural(made.summary.written, 'case')}")
+        _write(path, made, is_added=is_added, force=force)
+    _report(made.summary, out, is_added=is_added, json=json)
     return PASSED
 
 
@@ -133,7 +121,12 @@ def _check_options(
         )
 
 
-def _write(path: Path, made: ProductionCases, *, is_added: bool) -> None:
+def _write(path: Path, made: ProductionCases, *, is_added: bool, force: bool) -> None:
+    if not is_added and not force and path.exists():
+        raise CommandError(
+            f"{str(path)!r} came to be there meanwhile, and stays: --append adds to it, --force writes over it",
+            USAGE,
+        )
     cases: list[Case[Any, Any, Any]] = list(made.dataset.cases)
     if format_of(path) == "csv":
         for case in cases:
@@ -150,6 +143,17 @@ def _cell(value: Any) -> str:
 
 
 # ---------------------------------------------------------------------- what became of the attempts
+
+
+def _report(summary: DatasetSummary, out: str, *, is_added: bool, json: bool) -> None:
+    if json:
+        click.echo(json_text.dumps(plain(summary), indent=2))
+    else:
+        for line in _summary_lines(summary):
+            note(line)
+    for each in summary.notes:
+        note(each)
+    note(f"{'Added to' if is_added else 'Wrote'} {out}: {plural(summary.written, 'case')}")
 
 
 def _summary_lines(summary: DatasetSummary) -> list[str]:
