@@ -36,6 +36,8 @@ LEAKS = [
     (r"caf\u00e9 4111111111111111", "credit card", "4111"),
     (r"{\"who\": \"jo\u0040example.com\"}", "email", "jo"),
     ("mailto:jo%40example.com", "email", "jo"),
+    ("Write me...jo@example.com", "email", "jo"),
+    ("I am @jo@example.com", "email", "jo"),
     ("jürgen@büro.example.com", "email", "jürgen"),
     ("jo\N{ZERO WIDTH SPACE}@example.com", "email", "jo"),
     ("jo\N{FULLWIDTH COMMERCIAL AT}example.com", "email", "jo"),

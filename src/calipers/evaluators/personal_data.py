@@ -20,6 +20,7 @@ import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from string import ascii_letters, digits
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from calipers.data.argument_checks import check_texts, did_you_mean
@@ -46,6 +47,9 @@ _DATAFOG: dict[PersonalDataKind, str] = {
     "date": "DOB",
     "zip_code": "ZIP",
 }
+_AT = re.compile(r"@(?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,}")
+_LOCAL_SIGNS = f"{ascii_letters}{digits}._+-"
+_LONGEST_LOCAL = 64
 _IBAN = re.compile(r"(?<![A-Za-z0-9])[A-Za-z]{2}[0-9]{2}(?:[ -]?[A-Za-z0-9]){11,30}(?![A-Za-z0-9])")
 _LEAST_IBAN_DIGITS = 8
 _CARD = re.compile(r"(?<![A-Za-z0-9])(?=3[04-9]|4|5[0-8]|6[0245]|2[2-7])\d(?:[ -]?\d){12,18}(?![A-Za-z0-9])")
@@ -179,7 +183,12 @@ class _ReaderText(NamedTuple):
 
     def found(self, kinds: Sequence[PersonalDataKind]) -> list[FoundData]:
         """What the patterns find, some of it twice."""
-        found = [self._part(kind, *span) for kind in _OWN if kind in kinds for span in _OWN[kind](self.seen)]
+        found = [
+            self._part(kind, *span)
+            for kind, search in _OWN.items()
+            if kind in kinds
+            for span in search(self.matched if kind == "email" else self.seen)
+        ]
         wanted: dict[str, PersonalDataKind] = {_DATAFOG[kind]: kind for kind in kinds if kind in _DATAFOG}
         # Letters belong to an address, and end a number.
         for text in dict.fromkeys((self.matched, self.seen)) if wanted else ():
@@ -229,6 +238,15 @@ def _longest(found: list[FoundData]) -> list[FoundData]:
     return kept
 
 
+def _emails(text: str) -> Iterator[tuple[int, int]]:
+    """Addresses after a full stop or another @, too."""
+    for match in _AT.finditer(text):
+        before = text[max(0, match.start() - _LONGEST_LOCAL) : match.start()]
+        local = before[len(before.rstrip(_LOCAL_SIGNS)) :].lstrip("._+-")
+        if local:
+            yield match.start() - len(local), match.end()
+
+
 def _cards(text: str) -> Iterator[tuple[int, int]]:
     return (match.span() for match in _CARD.finditer(text) if _is_card(match[0]))
 
@@ -249,6 +267,7 @@ def _ibans(text: str) -> Iterator[tuple[int, int]]:
 
 
 _OWN: Mapping[PersonalDataKind, Callable[[str], Iterator[tuple[int, int]]]] = {
+    "email": _emails,
     "iban": _ibans,
     "credit_card": _cards,
     "phone": _phones,
