@@ -79,7 +79,7 @@ def _capability_class() -> Any:
             self, *_: Any, call: Any, args: Any, handler: Callable[[Any], Awaitable[Any]], **__: Any
         ) -> Any:
             """Run a tool."""
-            return await await_tool(call.tool_name, dict(args), functools.partial(handler, args))
+            return await await_tool(call.tool_name, call.args_as_dict(), functools.partial(handler, args))
 
     return Interception
 
