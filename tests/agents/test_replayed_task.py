@@ -154,6 +154,28 @@ def test_a_tape_has_no_header_and_no_secret(tape):
     assert "authorization" not in tape.read_text().lower()
 
 
+def test_a_secret_is_not_on_the_tape_either_where_the_agent_repeats_it_in_a_prompt(tape):
+    @tool
+    def account() -> dict[str, str]:
+        return {"user": "bob", "password": "correct-horse-battery"}
+
+    def agent(url):
+        def ask(inputs):
+            prompt = [{"role": "user", "content": f"{account()['password']}, {inputs['token']}"}]
+            with openai.OpenAI(base_url=url, api_key="k", max_retries=0) as client:
+                answer = client.chat.completions.create(model="m", messages=prompt)
+            return answer.choices[0].message.content
+
+        return ask
+
+    inputs = {"token": "abcd-efgh"}
+    with OpenAIServer(lambda received: Reply(text=received.json["messages"][0]["content"])) as server:
+        RecordedTask(agent(server.url), tape)(inputs)
+    assert "battery" not in tape.read_text()
+    assert "efgh" not in tape.read_text()
+    assert ReplayedTask(agent(server.url), tape)(inputs) == "[redacted], [redacted]"
+
+
 @pytest.mark.parametrize("streams", [False, True])
 def test_the_sdk_of_anthropic_is_replayed_sync_and_async_and_as_a_stream(tape, streams):
     given = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "Hi"}]}

@@ -13,7 +13,7 @@ import copy
 import json
 import threading
 from collections import Counter
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from inspect import isawaitable
@@ -133,7 +133,7 @@ class RecordedTask(TaskOnTape):
 
     @contextmanager
     def _block(self, inputs: Any) -> Iterator[None]:
-        recorder = _Recorder(self._file, self._file.begin(self._calls.key(inputs)))
+        recorder = _Recorder(self._file, self._file.begin(self._calls.key(inputs)), KnownSecrets(inputs))
         with intercepting_tools(recorder), tapping(recorder):
             try:
                 yield
@@ -159,9 +159,10 @@ class _Begun(NamedTuple):
 class _Recorder:
     """Writes the exchanges of one attempt: an interceptor of tools and a tap of models."""
 
-    def __init__(self, file: TapeFile, number: int) -> None:
+    def __init__(self, file: TapeFile, number: int, secrets: "KnownSecrets") -> None:
         self._file = file
         self._number = number
+        self._secrets = secrets
         self._lock = threading.Lock()
         self._steps = 0
         self._begun: dict[int, _Begun] = {}
@@ -169,29 +170,30 @@ class _Recorder:
 
     def before(self, name: str, arguments: Mapping[str, Any], /) -> Proceed:
         """Note that a tool is called."""
-        self._begin(arguments, asked_of_tool(name, arguments))
+        self._begin(arguments, asked_of_tool(name, arguments, self._secrets))
         return Proceed()
 
     def after(self, name: str, arguments: Mapping[str, Any], outcome: Outcome, /) -> Outcome:  # noqa: ARG002 - the protocol's
         """Write what the agent sees of it."""
-        secrets = secrets_in(arguments)
         if isinstance(outcome, Raise):
-            self._write("tool", arguments, kept_error(outcome.error, secrets))
+            self._write("tool", arguments, kept_error(outcome.error, self._secrets.all))
         else:
-            self._write("tool", arguments, kept(outcome.value, secrets))
+            self._secrets.look_into(outcome.value)
+            self._write("tool", arguments, kept(outcome.value, self._secrets.all))
         return outcome
 
     def ask(self, request: WireRequest, /) -> WireRequest:
         """Note that a model is asked."""
-        self._begin(request, asked_of_model(request))
+        self._begin(request, asked_of_model(request, self._secrets))
         return request
 
     def told(self, request: WireRequest, outcome: WireAnswer | Exception, /) -> None:
         """Write what came back."""
+        secrets = (*request.secrets, *self._secrets.all)
         if isinstance(outcome, Exception):
-            self._write("model", request, kept_error(outcome, request.secrets))
+            self._write("model", request, kept_error(outcome, secrets))
         else:
-            self._write("model", request, kept_answer(outcome, request))
+            self._write("model", request, kept_answer(outcome, secrets))
 
     def end(self) -> None:
         """Write that the attempt is over."""
@@ -228,18 +230,38 @@ class _Recorder:
 # ---------------------------------------------------------------------- what a tape has of an exchange
 
 
-def asked_of_tool(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+class KnownSecrets:
+    """What an attempt has shown to be secret so far: what stands under secret names in its inputs, its calls and their results.
+
+    An agent may repeat it later where nothing says that it is one, such as in a prompt.
+    """
+
+    def __init__(self, inputs: Any) -> None:
+        self._found = dict.fromkeys(secrets_in(inputs))
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        """Those that are known by now."""
+        return tuple(self._found)
+
+    def look_into(self, value: Any) -> None:
+        """Take in what a value has of secrets."""
+        self._found.update(dict.fromkeys(secrets_in(value)))
+
+
+def asked_of_tool(name: str, arguments: Mapping[str, Any], secrets: KnownSecrets) -> dict[str, Any]:
     """A call as a tape has it."""
-    return {"name": name, "arguments": steady(dict(arguments))}
+    secrets.look_into(arguments)
+    return {"name": name, "arguments": steady(dict(arguments), secrets.all)}
 
 
-def asked_of_model(request: WireRequest) -> dict[str, Any]:
+def asked_of_model(request: WireRequest, secrets: KnownSecrets) -> dict[str, Any]:
     """A request as a tape has it."""
     body = data_of(request.body)
     return {
         "method": request.method,
         "address": known_address(request.url),
-        "body": masked(body, request.secrets),
+        "body": masked(body, (*request.secrets, *secrets.all)),
     }
 
 
@@ -256,14 +278,14 @@ def _no_json(constant: str) -> Any:
     raise ValueError(f"{constant} is no JSON")
 
 
-def kept_answer(answer: WireAnswer, request: WireRequest) -> dict[str, Any]:
+def kept_answer(answer: WireAnswer, secrets: Sequence[str]) -> dict[str, Any]:
     """An answer as a tape has it: JSON data as such, a stream as its events, anything else as text."""
     told: dict[str, Any] = {"status": answer.status, "type": answer.content_type}
     if "event-stream" in answer.content_type:
         events = answer.body.decode("utf-8", errors="replace").replace("\r\n", "\n").split("\n\n")
-        return told | {"stream": [_shown(event, request) for event in events if event]}
+        return told | {"stream": [_shown(event, secrets) for event in events if event]}
     data = data_of(answer.body)
-    return told | {"text" if isinstance(data, str) else "body": _shown(data, request)}
+    return told | {"text" if isinstance(data, str) else "body": _shown(data, secrets)}
 
 
 def answer_of(told: Mapping[str, Any], *, delay: float) -> WireAnswer:
@@ -275,10 +297,10 @@ def answer_of(told: Mapping[str, Any], *, delay: float) -> WireAnswer:
     return WireAnswer(told["status"], told["type"], body.encode("utf-8"), delay)
 
 
-def _shown(data: Any, request: WireRequest) -> Any:
-    """What a model said, without what has the shape of a secret."""
+def _shown(data: Any, secrets: Sequence[str]) -> Any:
+    """What a model said, without these secrets and what has the shape of one."""
     if isinstance(data, str):
-        return masked_text(without(data, request.secrets))
+        return masked_text(without(data, secrets))
     if isinstance(data, dict):
-        return {name: _shown(value, request) for name, value in data.items()}
-    return [_shown(each, request) for each in data] if isinstance(data, list) else data
+        return {name: _shown(value, secrets) for name, value in data.items()}
+    return [_shown(each, secrets) for each in data] if isinstance(data, list) else data

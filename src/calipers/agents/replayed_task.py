@@ -36,7 +36,7 @@ from calipers.models.wire_hooks import install
 from calipers.models.wire_tap import WireAnswer, WireRequest, sealing, tapping
 from calipers.run.task import as_task
 
-from .recorded_task import Calls, TaskOnTape, answer_of, asked_of_model, asked_of_tool, data_of
+from .recorded_task import Calls, KnownSecrets, TaskOnTape, answer_of, asked_of_model, asked_of_tool, data_of
 from .tape import AttemptKey, Exchange, Kind, Tape, TapedAttempt, key_of, what_is_asked
 from .taped_value import given_back, raised_again
 from .tool_interception import Outcome, Proceed, Raise, Return, intercepting_tools
@@ -116,7 +116,9 @@ class ReplayedTask(TaskOnTape):
 
     @contextmanager
     def _block(self, inputs: Any) -> Iterator[None]:
-        player = _Player(self._attempt(inputs), self._read, self.fork, with_delays=self.with_delays)
+        player = _Player(
+            self._attempt(inputs), self._read, self.fork, KnownSecrets(inputs), with_delays=self.with_delays
+        )
         try:
             with intercepting_tools(player), tapping(player), sealing():
                 yield
@@ -195,10 +197,19 @@ def _exchanges(count: int) -> str:
 class _Player:
     """Answers the exchanges of one attempt from the tape: an interceptor of tools and a tap of models."""
 
-    def __init__(self, attempt: TapedAttempt, tape: Tape, fork: Fork | None, *, with_delays: bool) -> None:
+    def __init__(
+        self,
+        attempt: TapedAttempt,
+        tape: Tape,
+        fork: Fork | None,
+        secrets: KnownSecrets,
+        *,
+        with_delays: bool,
+    ) -> None:
         self._attempt = attempt
         self._tape = tape
         self._fork = fork
+        self._secrets = secrets
         self._with_delays = with_delays
         self._lock = threading.Lock()
         self._left: dict[int, Exchange] = {each.step: each for each in attempt.exchanges}
@@ -254,7 +265,7 @@ class _Player:
 
     def before(self, name: str, arguments: Mapping[str, Any], /) -> Proceed | Outcome:
         """The outcome that the tape has; that of the fork, or none, where the call is live."""
-        found = self._take("tool", asked_of_tool(name, arguments))
+        found = self._take("tool", asked_of_tool(name, arguments, self._secrets))
         if isinstance(found, Proceed | Return):
             return found
         delay = found.seconds if self._with_delays else 0.0
@@ -269,13 +280,15 @@ class _Player:
 
     def after(self, name: str, arguments: Mapping[str, Any], outcome: Outcome, /) -> Outcome:  # noqa: ARG002 - the protocol's
         """The outcome of a live call, as it is."""
+        if isinstance(outcome, Return):
+            self._secrets.look_into(outcome.value)
         return outcome
 
     # ------------------------------------------------------------------ models
 
     def ask(self, request: WireRequest, /) -> WireRequest | WireAnswer:
         """The answer that the tape has; where the request is live, the request as the fork wants it."""
-        found = self._take("model", asked_of_model(request))
+        found = self._take("model", asked_of_model(request, self._secrets))
         if not isinstance(found, Exchange):
             return request if self._fork is None else self._forked(request, self._fork)
         delay = found.seconds if self._with_delays else 0.0

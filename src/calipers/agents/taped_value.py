@@ -26,9 +26,9 @@ _PLACE = re.compile(r" at 0x[0-9a-fA-F]+")
 """Where an object is in memory, in its repr."""
 
 
-def steady(value: Any) -> Any:
-    """A value as plain data that are the same in each process, without what looks like a secret."""
-    told = plain(masked(value))
+def steady(value: Any, secrets: Sequence[str] = ()) -> Any:
+    """A value as plain data that are the same in each process, without these secrets and what looks like one."""
+    told = plain(masked(value, secrets))
     return told if are_plain(value) else _without_places(told)
 
 
