@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import math
 import os
 import signal
 import subprocess
@@ -9,6 +10,7 @@ import sys
 import tempfile
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 
 import anthropic
@@ -338,12 +340,26 @@ class Point:
     y: int = 0
 
 
+@dataclass
+class Account:
+    user: str
+    password: str
+
+
 class Opaque:
     pass
 
 
 def test_what_json_cannot_hold_is_made_again_or_the_replay_says_that_it_cannot(tape):
-    results = {"point": Point(1, 2), "pair": (1, 2), "opaque": Opaque()}
+    results = {
+        "point": Point(1, 2),
+        "pair": (1, 2),
+        "rows": [(1, date(2026, 1, 2)), (2, None)],
+        "named": {"a/b": Point(1), "path": Path("x"), "plain": [1]},
+        "not a number": [math.nan],
+        "secret": Account("bob", "hunter2-hunter2"),
+        "opaque": [Opaque()],
+    }
 
     @tool
     def get(name: str):
@@ -358,8 +374,82 @@ def test_what_json_cannot_hold_is_made_again_or_the_replay_says_that_it_cannot(t
     replay = ReplayedTask(agent, tape)
     assert replay("point") == Point(1, 2)
     assert replay("pair") == (1, 2)
-    with pytest.raises(TapeError, match="cannot be made of plain data: have it return what JSON can hold"):
+    assert replay("rows") == results["rows"]
+    assert replay("named") == results["named"]
+    assert math.isnan(replay("not a number")[0])
+    assert replay("secret") == Account("bob", "[redacted]")
+    with pytest.raises(TapeError, match="Opaque at /0, which cannot be made of plain data: have it return"):
         replay("opaque")
+
+
+def test_each_replay_has_values_of_its_own_that_the_agent_may_change(tape):
+    @tool
+    def basket() -> list[str]:
+        return ["desk"]
+
+    def agent(_):
+        things = basket()
+        things.append("lamp")
+        return things
+
+    RecordedTask(agent, tape)("x")
+    read = Tape.read(tape)
+    assert [ReplayedTask(agent, read)("x") for _ in range(2)] == [["desk", "lamp"]] * 2
+    RecordedTask(agent, tape, append=True)("y")
+    fork = ReplayedTask(agent, tape, fork=Fork(at=1, result=[]))
+    assert [fork(each) for each in "xy"] == [["lamp"]] * 2
+
+
+class OddError(Exception):
+    """One that its arguments do not tell."""
+
+    def __init__(self, code, text):
+        super().__init__(code)
+        self.text = text
+
+    def __str__(self):
+        return self.text
+
+
+def test_an_error_comes_back_as_its_class_with_its_text_and_a_group_with_its_errors(tape):
+    errors = [
+        OddError(7, "it is odd"),
+        UnicodeDecodeError("utf-8", b"x", 0, 1, "bad"),
+        ExceptionGroup("two", [ValueError("a"), ExceptionGroup("one", [KeyError("b")])]),
+    ]
+
+    @tool
+    def fail(number: int) -> None:
+        raise errors[number]
+
+    def agent(number):
+        try:
+            fail(number)
+        except (OddError, UnicodeDecodeError, ExceptionGroup) as error:
+            return type(error).__name__, str(error), repr(getattr(error, "exceptions", None))
+
+    record = RecordedTask(agent, tape)
+    first = [record(number) for number in range(3)]
+    replay = ReplayedTask(agent, tape)
+    assert [replay(number) for number in range(3)] == first
+
+
+def test_an_error_that_cannot_be_made_again_fails_the_replay(tape):
+    from pydantic import TypeAdapter, ValidationError
+
+    @tool
+    def check() -> int:
+        return TypeAdapter(int).validate_python("x")
+
+    def agent(_):
+        try:
+            return check()
+        except ValidationError:
+            return "invalid"
+
+    assert RecordedTask(agent, tape)("x") == "invalid"
+    with pytest.raises(TapeError, match="ValidationError, which cannot be made again"):
+        ReplayedTask(agent, tape)("x")
 
 
 JSON = st.recursive(

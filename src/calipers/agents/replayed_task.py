@@ -15,6 +15,7 @@ before if it equals one that has not been taken yet; when all of them have been,
 What the tape does not see runs live in a replay, too: models and tools in this process that no interceptor or tap sees.
 """
 
+import copy
 import json
 import re
 import threading
@@ -269,14 +270,12 @@ class _Player:
         if isinstance(found, Proceed | Return):
             return found
         delay = found.seconds if self._with_delays else 0.0
-        if "error" in found.answered:
-            return Raise(raised_again(found.answered["error"]), delay)
         try:
+            if "error" in found.answered:
+                return Raise(raised_again(found.answered["error"]), delay)
             return Return(given_back(found.answered), delay)
         except TapeError as error:
-            raise self._leave(
-                f"{_place(self.key)}, step {found.step}: {found.what} cannot be replayed: {error}", found.step
-            ) from error
+            raise self._unplayable(found, error) from error
 
     def after(self, name: str, arguments: Mapping[str, Any], outcome: Outcome, /) -> Outcome:  # noqa: ARG002 - the protocol's
         """The outcome of a live call, as it is."""
@@ -292,9 +291,13 @@ class _Player:
         if not isinstance(found, Exchange):
             return request if self._fork is None else self._forked(request, self._fork)
         delay = found.seconds if self._with_delays else 0.0
-        if "error" in found.answered:
-            raise raised_again(found.answered["error"])
-        return answer_of(found.answered, delay=delay)
+        if "error" not in found.answered:
+            return answer_of(found.answered, delay=delay)
+        try:
+            raised = raised_again(found.answered["error"])
+        except TapeError as error:
+            raise self._unplayable(found, error) from error
+        raise raised
 
     def _forked(self, request: WireRequest, fork: Fork) -> WireRequest:
         try:
@@ -334,7 +337,7 @@ class _Player:
         step = [each.key for each in self._attempt.exchanges if each.step == fork.at]
         if fork.result is not msgspec.UNSET and not self._has_given_result and key in step:
             self._has_given_result = True
-            return Return(fork.result)
+            return Return(copy.deepcopy(fork.result))  # each attempt has its own, to change as it likes
         self._live += 1
         return Proceed()
 
@@ -359,6 +362,12 @@ class _Player:
             there = f"step {near.step} of the tape differs in {shown}{more}"
         return self._leave(
             f"{_place(self.key)} left the tape at step {number}: it asked {wanted}; {there}", number, found
+        )
+
+    def _unplayable(self, found: Exchange, error: TapeError) -> TapeError:
+        """The error for what came back then and cannot be given again."""
+        return self._leave(
+            f"{_place(self.key)}, step {found.step}: {found.what} cannot be replayed: {error}", found.step
         )
 
     def _leave(self, message: str, step: int, found: list[Difference] | None = None) -> TapeError:
