@@ -14,6 +14,7 @@ from datetime import date
 from pathlib import Path
 
 import anthropic
+import httpx
 import openai
 import pytest
 from hypothesis import given
@@ -224,6 +225,75 @@ def test_a_stream_of_openai_is_on_the_tape_event_by_event_and_comes_again(tape):
     (exchange,) = Tape.read(tape).attempts[0].exchanges
     assert exchange.answered["stream"][-1] == "data: [DONE]"
     assert ReplayedTask(ask(server.url), tape)("x") == expected
+
+
+def test_a_stream_that_the_agent_leaves_half_way_is_on_the_tape_up_to_there(tape):
+    """Which it often does without closing the stream."""
+    body = {"model": "m", "messages": [], "stream": True}
+
+    def agent(url, enough):
+        def ask(_):
+            asked = client.build_request("POST", f"{url}/chat/completions", json=body)
+            opened.append(client.send(asked, stream=True))
+            said = []
+            for line in opened[-1].iter_lines():
+                said.append(line)
+                if enough in line:
+                    break
+            return said
+
+        return ask
+
+    opened = []
+    with httpx.Client() as client, OpenAIServer(Reply(text="one two " * 40_000)) as server:
+        said = RecordedTask(agent(server.url, "one two"), tape)("x")
+        opened[0].close()
+        assert ReplayedTask(agent(server.url, "one two"), tape)("x") == said
+        with pytest.raises(TapeError, match="it read more of the answer of the model 'm' than it did then"):
+            ReplayedTask(agent(server.url, "[DONE]"), tape)("x")
+
+
+def test_an_answer_that_is_cancelled_while_it_comes_is_no_outcome(tape):
+    async def ask(_):
+        async with httpx.AsyncClient() as client:
+            try:
+                async with asyncio.timeout(0.3):
+                    return (await client.post(f"{url}/chat/completions", json={"model": "m"})).text
+            except TimeoutError:
+                return "too late"
+
+    with OpenAIServer(Reply(text="Hello", fault="stall")) as server:
+        url = server.url
+        assert asyncio.run(RecordedTask(ask, tape)("x")) == "too late"
+    assert Tape.read(tape).attempts[0].exchanges == []
+
+
+def test_an_error_of_a_server_comes_back_with_what_it_says_of_asking_again(tape):
+    def ask(_):
+        with openai.OpenAI(base_url=url, api_key="k", max_retries=3) as client:
+            try:
+                return client.completions.create(model="m", prompt=_).choices
+            except openai.RateLimitError as error:
+                return error.status_code
+
+    with OpenAIServer(Reply(status=429, headers={"x-should-retry": "false", "retry-after": "50"})) as server:
+        url = server.url
+        assert RecordedTask(ask, tape)("x") == 429
+        assert len(server.requests) == 1
+    assert ReplayedTask(ask, tape)("x") == 429
+
+
+def test_an_answer_that_is_no_text_comes_back_byte_by_byte(tape):
+    sound = bytes(range(256))
+
+    def ask(_):
+        return httpx.post(f"{url}/audio/speech", files={"sample": sound}).content
+
+    with OpenAIServer(Reply(raw=sound)) as server:
+        url = server.url
+        assert RecordedTask(ask, tape)("x") == sound
+    assert "base64" in tape.read_text()
+    assert ReplayedTask(ask, tape)("x") == sound
 
 
 def test_an_agent_of_pydantic_ai_is_replayed(tape):

@@ -12,10 +12,12 @@ the agent gave it up or was given up itself, has no line.
 import copy
 import json
 import threading
+from base64 import b64decode, b64encode
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
+from hashlib import sha256
 from inspect import isawaitable
 from pathlib import Path
 from time import perf_counter
@@ -24,7 +26,7 @@ from typing import Any, NamedTuple
 from calipers.data.argument_checks import check_flag
 from calipers.data.attempt import running_attempt
 from calipers.data.redaction import masked, masked_text, secrets_in, without
-from calipers.errors import InvalidOptionError, TaskContractError
+from calipers.errors import InvalidOptionError, TapeError, TaskContractError
 from calipers.models.request_redaction import known_address
 from calipers.models.wire_hooks import install
 from calipers.models.wire_tap import WireAnswer, WireRequest, tapping
@@ -154,6 +156,8 @@ class _Begun(NamedTuple):
     step: int
     asked: dict[str, Any]
     start: float
+    so_far: Callable[[], WireAnswer | None] | None = None
+    """Of an answer that has begun to come, what was read of it."""
 
 
 class _Recorder:
@@ -187,6 +191,12 @@ class _Recorder:
         self._begin(request, asked_of_model(request, self._secrets))
         return request
 
+    def coming(self, request: WireRequest, so_far: Callable[[], WireAnswer | None], /) -> None:
+        """Note what tells how much was read, if the agent goes away from it without a word."""
+        with self._lock:
+            if (begun := self._begun.get(id(request))) is not None:
+                self._begun[id(request)] = begun._replace(so_far=so_far)
+
     def told(self, request: WireRequest, outcome: WireAnswer | Exception, /) -> None:
         """Write what came back."""
         secrets = (*request.secrets, *self._secrets.all)
@@ -196,7 +206,12 @@ class _Recorder:
             self._write("model", request, kept_answer(outcome, secrets))
 
     def end(self) -> None:
-        """Write that the attempt is over."""
+        """Write what was read of answers that the agent has not read to the end, and that the attempt is over."""
+        with self._lock:
+            unread = [(each.thing, each.so_far) for each in self._begun.values() if each.so_far is not None]
+        for request, so_far in unread:
+            if (answer := so_far()) is not None and answer.body:
+                self.told(request, answer)
         self.stop()
         self._file.end(self._number, self._steps)
 
@@ -257,12 +272,19 @@ def asked_of_tool(name: str, arguments: Mapping[str, Any], secrets: KnownSecrets
 
 def asked_of_model(request: WireRequest, secrets: KnownSecrets) -> dict[str, Any]:
     """A request as a tape has it."""
-    body = data_of(request.body)
     return {
         "method": request.method,
         "address": known_address(request.url),
-        "body": masked(body, (*request.secrets, *secrets.all)),
+        "body": masked(data_of(_comparable(request.body)), (*request.secrets, *secrets.all)),
     }
+
+
+def _comparable(body: bytes) -> bytes:
+    """A body without what is another each time, and of one that is no text a digest."""
+    boundary = body[:80].partition(b"\r\n")[0]
+    if boundary.startswith(b"--") and body.rstrip().endswith(boundary + b"--"):
+        body = body.replace(boundary, b"--boundary")
+    return f"{len(body)} bytes, SHA-256 {sha256(body).hexdigest()}".encode() if _is_binary(body) else body
 
 
 def data_of(body: bytes) -> Any:
@@ -278,23 +300,67 @@ def _no_json(constant: str) -> Any:
     raise ValueError(f"{constant} is no JSON")
 
 
+_DONE = b"data: [DONE]\n\n"
+"""The end of a stream of OpenAI's kind, behind which its SDK does not read."""
+
+
 def kept_answer(answer: WireAnswer, secrets: Sequence[str]) -> dict[str, Any]:
     """An answer as a tape has it: JSON data as such, a stream as its events, anything else as text."""
     told: dict[str, Any] = {"status": answer.status, "type": answer.content_type}
+    if answer.headers:
+        told["headers"] = dict(answer.headers)
+    if not answer.is_whole and not answer.body.endswith(_DONE):
+        told["whole"] = False
+    if _is_binary(answer.body) and not any(secret.encode() in answer.body for secret in secrets):
+        return told | {"base64": b64encode(answer.body).decode("ascii")}
     if "event-stream" in answer.content_type:
         events = answer.body.decode("utf-8", errors="replace").replace("\r\n", "\n").split("\n\n")
+        if told.get("whole") is False:
+            events.pop()  # it was not whole, so the agent has not seen it
         return told | {"stream": [_shown(event, secrets) for event in events if event]}
     data = data_of(answer.body)
     return told | {"text" if isinstance(data, str) else "body": _shown(data, secrets)}
 
 
-def answer_of(told: Mapping[str, Any], *, delay: float) -> WireAnswer:
-    """The answer that a tape has."""
-    if "stream" in told:
-        body = "".join(f"{event}\n\n" for event in told["stream"])
+def _is_binary(body: bytes) -> bool:
+    try:
+        body.decode("utf-8")
+    except UnicodeDecodeError as error:
+        return len(body) - error.start > 3  # otherwise only its last character was not read whole
+    return False
+
+
+def answer_of(
+    told: Mapping[str, Any], *, delay: float, waits: bool, beyond: Callable[[], TapeError]
+) -> WireAnswer:
+    """The answer that a tape has.
+
+    Args:
+        told: what came back.
+        delay: seconds to wait before it is given.
+        waits: whether a client that asks again waits as long as it was told to.
+        beyond: what is raised where more of it is read than was then.
+    """
+    if "base64" in told:
+        body = b64decode(told["base64"])
+    elif "stream" in told:
+        body = "".join(f"{event}\n\n" for event in told["stream"]).encode()
     else:
-        body = json.dumps(told["body"], ensure_ascii=False) if "body" in told else told["text"]
-    return WireAnswer(told["status"], told["type"], body.encode("utf-8"), delay)
+        body = (json.dumps(told["body"], ensure_ascii=False) if "body" in told else told["text"]).encode()
+    is_whole = told.get("whole", True)
+    headers = told.get("headers", {})
+    if not waits and told["status"] >= 400:
+        headers = {name: value for name, value in headers.items() if name == "x-should-retry"}
+        headers["retry-after-ms"] = "1"
+    return WireAnswer(
+        told["status"],
+        told["type"],
+        body,
+        delay,
+        headers,
+        is_whole,
+        None if is_whole else beyond,
+    )
 
 
 def _shown(data: Any, secrets: Sequence[str]) -> Any:

@@ -20,7 +20,7 @@ import json
 import re
 import threading
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -292,7 +292,9 @@ class _Player:
             return request if self._fork is None else self._forked(request, self._fork)
         delay = found.seconds if self._with_delays else 0.0
         if "error" not in found.answered:
-            return answer_of(found.answered, delay=delay)
+            return answer_of(
+                found.answered, delay=delay, waits=self._with_delays, beyond=lambda: self._beyond(found)
+            )
         try:
             raised = raised_again(found.answered["error"])
         except TapeError as error:
@@ -307,8 +309,19 @@ class _Player:
                 f"{_place(self.key)} cannot go on live at step {self._asked}: {error}", self._asked
             ) from error
 
+    def coming(self, request: WireRequest, so_far: Callable[[], WireAnswer | None], /) -> None:
+        """Nothing is kept of a live answer."""
+
     def told(self, request: WireRequest, outcome: WireAnswer | Exception, /) -> None:
         """Nothing is kept of a live answer."""
+
+    def _beyond(self, found: Exchange) -> TapeError:
+        """The error for an answer of which the tape has only the beginning."""
+        return self._leave(
+            f"{_place(self.key)} left the tape at step {found.step}: it read more of the answer of {found.what} than it did "
+            "then, and the tape has no more of it",
+            found.step,
+        )
 
     # ------------------------------------------------------------------ which exchange
 
