@@ -649,6 +649,14 @@ def test_calls_side_by_side_may_come_in_any_order(tape):
 # ---------------------------------------------------------------------- files
 
 
+NEXT = "\n"
+BEGUN = '{"tape": 1}\n{"attempt": 1, "case": "", "inputs": "i", "repeat": 1, "try": 1}\n'
+CALLED = (
+    '{"attempt": 1, "step": 1, "kind": "tool", "asked": {"name": "f", "arguments": {}}, '
+    '"answered": {"value": 1}, "seconds": 0}\n'
+)
+
+
 @pytest.mark.parametrize(
     ("text", "why"),
     [
@@ -658,6 +666,9 @@ def test_calls_side_by_side_may_come_in_any_order(tape):
         ('{"tape": 2}\n', "a tape of version 2, and this release reads version 1"),
         ('{"tape": 1}\n{"attempt": 1, "steps": 3}\n', "line 2: attempt 1 has not begun"),
         ('{"tape": 1}\n{"attempt": 1, "stops": 3}\n', "line 2: Object "),
+        (f"{BEGUN}{CALLED}{CALLED}", "line 4: step 1 of attempt 1 is there twice: something else wrote"),
+        (f"{BEGUN}{BEGUN.partition(NEXT)[2]}", "line 3: attempt 1 begins twice: something else wrote"),
+        (f"{BEGUN}{CALLED.replace('value', 'result')}", "line 3: `answered` has no outcome of a tool"),
     ],
 )
 def test_a_damaged_tape_is_refused_before_the_run_with_the_line(tape, text, why):
@@ -682,6 +693,44 @@ def test_two_recordings_that_write_to_one_file_are_told_apart(tape):
     second("x")
     with pytest.raises(TapeFileError, match="something else writes to the tape"):
         first("y")
+
+    @tool
+    def begins_another() -> str:
+        return second("z")
+
+    def agent(_):
+        with suppress(TapeError):
+            return begins_another()
+
+    second = RecordedTask(str, tape)
+    with pytest.raises(TapeFileError, match="something else writes to the tape"):
+        RecordedTask(agent, tape)("x")
+
+
+def test_a_tape_that_cannot_be_written_fails_the_attempt_and_has_whole_lines(tape):
+    resource = pytest.importorskip("resource")
+
+    @tool
+    def look(where: str) -> str:
+        return where * 200
+
+    def agent(_):
+        with suppress(TapeError):
+            look("here")
+        return "done"
+
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (500, before[1]))
+    try:
+        with pytest.raises(TapeFileError, match="cannot be written: File too large"):
+            RecordedTask(agent, tape)("x")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, ignored)
+    assert not Tape.read(tape).is_cut
+    with pytest.raises(TapeFileError, match="in a file.* cannot be written"):
+        RecordedTask(agent, tape / "in a file")("x")
 
 
 def test_inputs_and_arguments_that_only_have_a_place_in_memory_are_the_same_in_each_process(tape):

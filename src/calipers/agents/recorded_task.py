@@ -171,6 +171,8 @@ class _Recorder:
         self._steps = 0
         self._begun: dict[int, _Begun] = {}
         self._is_over = False
+        self._failure: TapeError | None = None
+        """Why the tape does not have all of it; the agent may have caught it."""
 
     def before(self, name: str, arguments: Mapping[str, Any], /) -> Proceed:
         """Note that a tool is called."""
@@ -213,6 +215,8 @@ class _Recorder:
             if (answer := so_far()) is not None and answer.body:
                 self.told(request, answer)
         self.stop()
+        if self._failure is not None:
+            raise self._failure
         self._file.end(self._number, self._steps)
 
     def stop(self) -> None:
@@ -230,16 +234,19 @@ class _Recorder:
             begun = self._begun.pop(id(thing), None)
             if begun is None or self._is_over:
                 return
-        self._file.add(
-            Exchange(
-                attempt=self._number,
-                step=begun.step,
-                kind=kind,
-                asked=begun.asked,
-                answered=answered,
-                seconds=round(perf_counter() - begun.start, 4),
-            )
+        exchange = Exchange(
+            attempt=self._number,
+            step=begun.step,
+            kind=kind,
+            asked=begun.asked,
+            answered=answered,
+            seconds=round(perf_counter() - begun.start, 4),
         )
+        try:
+            self._file.add(exchange)
+        except TapeError as error:
+            self._failure = error
+            raise
 
 
 # ---------------------------------------------------------------------- what a tape has of an exchange

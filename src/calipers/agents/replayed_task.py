@@ -168,6 +168,8 @@ def _no_attempt(tape: Tape, key: AttemptKey) -> TapeError:
         )
     elif same and key.case:
         why = "the inputs of this case were others then"
+    elif named := sorted({attempt.key.case for attempt in tape.attempts if attempt.key.inputs == key.inputs}):
+        why = f"it has these inputs for {', '.join(map(repr, named[:_SHOWN]))}, so it is not known which of them to take"
     else:
         why = "it has no case with this name or these inputs"
     return TapeError(f"{_place(key)} is not on the tape {tape.path!r}: {why}; record it again")
