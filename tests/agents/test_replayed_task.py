@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
@@ -177,6 +178,31 @@ def test_a_secret_is_not_on_the_tape_either_where_the_agent_repeats_it_in_a_prom
     assert "battery" not in tape.read_text()
     assert "efgh" not in tape.read_text()
     assert ReplayedTask(agent(server.url), tape)(inputs) == "[redacted], [redacted]"
+
+
+def test_what_the_mark_of_a_tool_redacts_is_not_on_the_tape(tape):
+    @tool(redact=["number", "return"])
+    def pay(number: str, pin: int) -> str:
+        return f"paid with {number}"
+
+    @tool(redact=lambda name, value: value[:4] if name in ("note", "raise") else value)
+    def write(note: str) -> str:
+        raise ValueError(f"too long: {note}")
+
+    @tool
+    def say(text: str) -> str:
+        return text
+
+    def agent(_):
+        paid = pay("DE89 3704", pin=3)
+        with suppress(ValueError):
+            write("it rains outside")
+        return say(f"{paid} of DE89 3704")
+
+    assert RecordedTask(agent, tape)("x") == "paid with DE89 3704 of DE89 3704"
+    assert "3704" not in tape.read_text()
+    assert "outside" not in tape.read_text()
+    assert ReplayedTask(agent, tape)("x") == "[redacted] of [redacted]"
 
 
 @pytest.mark.parametrize("streams", [False, True])
@@ -729,7 +755,7 @@ def test_a_tape_that_cannot_be_written_fails_the_attempt_and_has_whole_lines(tap
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
         signal.signal(signal.SIGXFSZ, ignored)
     assert not Tape.read(tape).is_cut
-    with pytest.raises(TapeFileError, match="in a file.* cannot be written"):
+    with pytest.raises(TapeFileError, match=r"in a file.* cannot be written"):
         RecordedTask(agent, tape / "in a file")("x")
 
 
@@ -740,6 +766,20 @@ def test_inputs_and_arguments_that_only_have_a_place_in_memory_are_the_same_in_e
 
     RecordedTask(look, tape)(Opaque())
     assert ReplayedTask(look, tape)(Opaque()) == "seen"
+
+
+def test_a_thread_without_the_context_of_its_attempt_calls_no_marked_tool_while_a_tape_is_replayed(tape):
+    shop = Shop()
+    price = shop.price()
+
+    def agent(_):
+        with ThreadPoolExecutor() as pool:
+            return list(pool.map(price, ["desk", "lamp"]))
+
+    assert RecordedTask(agent, tape)("x") == [120, 30]
+    with pytest.raises(TapeError, match="'price' was called outside of any attempt while a tape is replayed"):
+        ReplayedTask(agent, tape)("x")
+    assert shop.reached == 2
 
 
 def test_an_exchange_that_the_agent_gave_up_has_no_outcome_on_the_tape(tape):

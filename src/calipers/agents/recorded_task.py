@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 
 from calipers.data.argument_checks import check_flag
 from calipers.data.attempt import running_attempt
-from calipers.data.redaction import masked, masked_text, secrets_in, without
+from calipers.data.redaction import REDACTED, masked, masked_text, secrets_in, without
 from calipers.errors import InvalidOptionError, TapeError, TaskContractError
 from calipers.models.request_redaction import known_address
 from calipers.models.wire_hooks import install
@@ -34,7 +34,7 @@ from calipers.run.task import Task, as_task
 
 from .tape import AttemptKey, Exchange, Kind, TapeFile, inputs_digest
 from .taped_value import kept, kept_error, steady
-from .tool_interception import Outcome, Proceed, Raise, intercepting_tools
+from .tool_interception import MarkedArguments, Outcome, Proceed, Return, intercepting_tools
 
 
 @dataclass(frozen=True)
@@ -181,11 +181,7 @@ class _Recorder:
 
     def after(self, name: str, arguments: Mapping[str, Any], outcome: Outcome, /) -> Outcome:  # noqa: ARG002 - the protocol's
         """Write what the agent sees of it."""
-        if isinstance(outcome, Raise):
-            self._write("tool", arguments, kept_error(outcome.error, self._secrets.all))
-        else:
-            self._secrets.look_into(outcome.value)
-            self._write("tool", arguments, kept(outcome.value, self._secrets.all))
+        self._write("tool", arguments, kept_outcome(arguments, outcome, self._secrets))
         return outcome
 
     def ask(self, request: WireRequest, /) -> WireRequest:
@@ -270,11 +266,31 @@ class KnownSecrets:
         """Take in what a value has of secrets."""
         self._found.update(dict.fromkeys(secrets_in(value)))
 
+    def shown(self, arguments: Mapping[str, Any], name: str, value: Any) -> Any:
+        """What the mark of a tool has recorded of a value. What is redacted is secret wherever else it stands."""
+        show = arguments.shown if isinstance(arguments, MarkedArguments) else None
+        told = value if show is None else show(name, value)
+        if told == REDACTED:
+            self.look_into({"password": value})
+        return told
+
 
 def asked_of_tool(name: str, arguments: Mapping[str, Any], secrets: KnownSecrets) -> dict[str, Any]:
     """A call as a tape has it."""
+    shown = {key: secrets.shown(arguments, key, value) for key, value in arguments.items()}
     secrets.look_into(arguments)
-    return {"name": name, "arguments": steady(dict(arguments), secrets.all)}
+    return {"name": name, "arguments": steady(shown, secrets.all)}
+
+
+def kept_outcome(arguments: Mapping[str, Any], outcome: Outcome, secrets: KnownSecrets) -> dict[str, Any]:
+    """What the agent saw of a call, as a tape has it."""
+    if isinstance(outcome, Return):
+        value = secrets.shown(arguments, "return", outcome.value)
+        secrets.look_into(value)
+        return kept(value, secrets.all)
+    text = str(outcome.error)
+    shown = secrets.shown(arguments, "raise", text)
+    return kept_error(outcome.error, secrets.all, text=None if shown == text else str(shown))
 
 
 def asked_of_model(request: WireRequest, secrets: KnownSecrets) -> dict[str, Any]:

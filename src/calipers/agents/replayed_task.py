@@ -282,7 +282,7 @@ class _Player:
     def after(self, name: str, arguments: Mapping[str, Any], outcome: Outcome, /) -> Outcome:  # noqa: ARG002 - the protocol's
         """The outcome of a live call, as it is."""
         if isinstance(outcome, Return):
-            self._secrets.look_into(outcome.value)
+            self._secrets.look_into(self._secrets.shown(arguments, "return", outcome.value))
         return outcome
 
     # ------------------------------------------------------------------ models

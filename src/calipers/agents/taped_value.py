@@ -125,13 +125,15 @@ def _name(kind: type) -> str:
     return f"{kind.__module__}.{kind.__qualname__}"
 
 
-def kept_error(error: Exception, secrets: Sequence[str] = ()) -> dict[str, Any]:
-    """An error as a tape has it, without these secrets and what looks like one."""
+def kept_error(error: Exception, secrets: Sequence[str] = (), *, text: str | None = None) -> dict[str, Any]:
+    """An error as a tape has it, without these secrets and what looks like one; with this text in place of its own."""
     args = list(
         error.__reduce__()[1] if isinstance(error, OSError) else error.args
     )  # an OSError hides the file's name
     errors: dict[str, Any] = {}
-    if isinstance(error, ExceptionGroup):
+    if text is not None:
+        args = [text]
+    elif isinstance(error, ExceptionGroup):
         args = [error.message]
         errors = {"errors": [kept_error(each, secrets)["error"] for each in error.exceptions]}
     args = args if are_plain(args) else [str(error)]
@@ -139,7 +141,7 @@ def kept_error(error: Exception, secrets: Sequence[str] = ()) -> dict[str, Any]:
         "error": {
             "type": _name(type(error)),
             "args": masked(args, secrets),
-            "text": masked(error_text(error), secrets),
+            "text": masked(error_text(error) if text is None else f"{type(error).__name__}: {text}", secrets),
             **errors,
         }
     }

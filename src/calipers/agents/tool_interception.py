@@ -65,6 +65,13 @@ Outcome: TypeAlias = Return | Raise
 """What became of a call. As the outcome of a real call it has no delay."""
 
 
+class MarkedArguments(dict[str, Any]):
+    """The arguments of a call of a marked tool, and what its mark says of recording them."""
+
+    shown: Callable[[str, Any], Any] | None = None
+    """What to record of an argument by its name, of the value as "return", of an error's text as "raise"; `None`: all of it."""
+
+
 class ToolInterceptor(Protocol):
     """Decides what becomes of tool calls. It waits for nothing: delays are data."""
 

@@ -113,7 +113,7 @@ _IS_PAST: ContextVar[bool] = ContextVar("calipers_past_wire_taps", default=False
 
 @contextmanager
 def sealing() -> Iterator[None]:
-    """A block during which no code outside of all attempts may ask models, in the whole process.
+    """A block during which no code outside of all attempts may ask models or call marked tools, in the whole process.
 
     That is what code of an attempt looks like in a thread that has not got the attempt's context.
     """
@@ -130,6 +130,19 @@ def sealing() -> Iterator[None]:
 _COUNTING = threading.Lock()
 _seals = 0
 """How many such blocks there are now."""
+
+
+def check_seal(what: str) -> None:
+    """Refuse what code outside of all attempts does while a block is sealed.
+
+    Raises:
+        TapeError: it is, so it is not known which attempt does it.
+    """
+    if _seals and not _TAPS.get() and not counts_here():
+        raise TapeError(
+            f"{what} outside of any attempt while a tape is replayed, so it is not known which one does that: "
+            "start the thread with calipers.agents.carry, or in a copy of the context"
+        )
 
 
 def is_tapped(method: str, url: str) -> bool:
@@ -149,13 +162,10 @@ class Passage:
         self.is_changed = False
         self.answer: WireAnswer | None = None
         """What was given in the model's place; `None`: the request is to be sent."""
-        if not _TAPS.get():
-            self.answer = _refusal(
-                TapeError(
-                    "a model was asked outside of any attempt while a tape is replayed, so it is not known which one asks: "
-                    "start the thread with calipers.agents.carry, or in a copy of the context"
-                )
-            )
+        try:
+            check_seal("a model was asked")
+        except TapeError as error:
+            self.answer = _refusal(error)
         for tap in _TAPS.get():
             try:
                 decision = tap.ask(self.request)
