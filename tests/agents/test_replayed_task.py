@@ -34,7 +34,7 @@ from calipers.agents import (
     tool,
 )
 from calipers.errors import InvalidOptionError, TapeError, TapeFileError
-from calipers.models import Ask, RemoteModel
+from calipers.models import Ask, RemoteModel, using_cache
 from calipers.process.loop import run_sync
 from calipers.testing import AnthropicServer, OpenAIServer, Reply
 
@@ -370,6 +370,25 @@ def test_a_model_of_calipers_that_an_agent_asks_is_on_the_tape_and_a_judge_is_no
         asked = len(server.requests)
         assert run(dataset, ReplayedTask(agent, tape)).pass_rate().value == 1
         assert len(server.requests) == asked + 1
+
+
+def test_a_cache_of_answers_has_no_part_in_a_tape(tape, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    said = iter(["first", "second"])
+
+    async def agent(question):
+        asked = Ask(messages=[{"role": "user", "content": question}])
+        return (await RemoteModel("openai:m", base_url=server.url).ask(asked)).text
+
+    class Cache(dict):
+        put = dict.__setitem__
+
+    with using_cache(Cache()):
+        with OpenAIServer(lambda _: Reply(text=next(said))) as server:
+            assert only(run(one_case(), agent)).output == "first"
+            assert only(run(one_case(), RecordedTask(agent, tape))).output == "second"
+        assert only(run(one_case(), ReplayedTask(agent, tape))).output == "second"
+        assert only(run(one_case(), agent)).output == "first"
 
 
 def test_repeats_retries_and_side_by_side_attempts_each_find_their_own_exchanges(tape):

@@ -6,7 +6,8 @@ other interceptors made of it. What evaluators ask of models is not on the tape:
 
 Headers are not written. What looks like a secret is written as `[redacted]`, in what was asked and in what came back; in what a
 model said by its shape alone, since a name such as `token` means something else there. An exchange that has no outcome, since
-the agent gave it up or was given up itself, has no line.
+the agent gave it up or was given up itself, has no line. A cache of models' answers is not asked: what it has would not be on the
+tape.
 """
 
 import copy
@@ -27,6 +28,7 @@ from calipers.data.argument_checks import check_flag
 from calipers.data.attempt import running_attempt
 from calipers.data.redaction import REDACTED, masked, masked_text, secrets_in, without
 from calipers.errors import InvalidOptionError, TapeError, TaskContractError
+from calipers.models.answer_cache import using_cache
 from calipers.models.request_redaction import known_address
 from calipers.models.wire_hooks import install
 from calipers.models.wire_tap import WireAnswer, WireRequest, tapping
@@ -136,7 +138,7 @@ class RecordedTask(TaskOnTape):
     @contextmanager
     def _block(self, inputs: Any) -> Iterator[None]:
         recorder = _Recorder(self._file, self._file.begin(self._calls.key(inputs)), KnownSecrets(inputs))
-        with intercepting_tools(recorder), tapping(recorder):
+        with intercepting_tools(recorder), tapping(recorder), using_cache(None):
             try:
                 yield
             except Exception:

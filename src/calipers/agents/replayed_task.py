@@ -33,6 +33,7 @@ from calipers.data.attempt import set_eval_attribute
 from calipers.data.value_text import show
 from calipers.errors import InvalidOptionError, TapeError
 from calipers.matching.value_comparison import Difference, differences
+from calipers.models.answer_cache import using_cache
 from calipers.models.wire_hooks import install
 from calipers.models.wire_tap import WireAnswer, WireRequest, sealing, tapping
 from calipers.run.task import as_task
@@ -121,7 +122,8 @@ class ReplayedTask(TaskOnTape):
             self._attempt(inputs), self._read, self.fork, KnownSecrets(inputs), with_delays=self.with_delays
         )
         try:
-            with intercepting_tools(player), tapping(player), sealing():
+            # What is in a cache of models' answers is not on the tape, and what is on the tape must not get into one.
+            with intercepting_tools(player), tapping(player), sealing(), using_cache(None):
                 yield
         except Exception as error:
             if player.departure is not None and player.departure is not error:
