@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import uuid
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -689,6 +690,25 @@ def test_calls_side_by_side_may_come_in_any_order(tape):
 
     first = asyncio.run(RecordedTask(agent("a", "b", "c", "a"), tape)("x"))
     assert asyncio.run(ReplayedTask(agent("c", "a", "a", "b"), tape)("x")) == first
+
+
+def test_an_id_that_is_made_for_each_request_does_not_count_and_one_that_was_given_does(tape):
+    first, second = str(uuid.uuid4()), str(uuid.uuid4())
+
+    @tool
+    def look(order: str, request: str) -> str:
+        return f"saw {order}"
+
+    def agent(order):
+        def ask(_):
+            return [look(order, f"{kind}-{uuid.uuid4().hex}") for kind in "ab"]
+
+        return ask
+
+    assert RecordedTask(agent(first), tape)({"order": first}) == [f"saw {first}"] * 2
+    assert ReplayedTask(agent(first), tape)({"order": first}) == [f"saw {first}"] * 2
+    with pytest.raises(TapeError, match=r"differs in arguments\.order"):
+        ReplayedTask(agent(second), tape)({"order": first})
 
 
 # ---------------------------------------------------------------------- files

@@ -298,7 +298,7 @@ def kept_outcome(arguments: Mapping[str, Any], outcome: Outcome, secrets: KnownS
 def asked_of_model(request: WireRequest, secrets: KnownSecrets) -> dict[str, Any]:
     """A request as a tape has it."""
     return {
-        "method": request.method,
+        "method": request.method.upper(),
         "address": known_address(request.url),
         "body": masked(data_of(_comparable(request.body)), (*request.secrets, *secrets.all)),
     }

@@ -3,7 +3,8 @@
 The task runs as ever; where it asks a model or calls a tool, the tape answers, and neither is reached. An exchange of the tape
 answers what asks the same: the same tool with the same arguments, the same body to the same path of a model's server. Among
 those that ask the same the first one is taken that has not been; so exchanges that run side by side may come in any order.
-Secrets are compared as `[redacted]`. Waiting times are left out unless `with_delays` asks for them.
+Where nothing on the tape asks quite the same, UUIDs do not count that neither the inputs nor the tape gave to the agent: some
+frameworks make one for each tool call. Secrets are compared as `[redacted]`. Waiting times are left out unless `with_delays` asks for them.
 
 **Leaving the tape.** What asks for something that the tape does not have gets a `TapeError`, and so does all that the attempt
 asks after it: nothing goes on live by itself. The attempt fails with that error, also where the agent caught it. It says which
@@ -16,6 +17,7 @@ What the tape does not see runs live in a replay, too: models and tools in this 
 """
 
 import copy
+import functools
 import json
 import re
 import threading
@@ -40,11 +42,15 @@ from calipers.run.task import as_task
 
 from .recorded_task import Calls, KnownSecrets, TaskOnTape, answer_of, asked_of_model, asked_of_tool, data_of
 from .tape import AttemptKey, Exchange, Kind, Tape, TapedAttempt, key_of, what_is_asked
-from .taped_value import given_back, raised_again
+from .taped_value import given_back, raised_again, steady
 from .tool_interception import Outcome, Proceed, Raise, Return, intercepting_tools
 
 _SHOWN = 5
 """Differences that an error lists."""
+_ID = re.compile(
+    r"(?<![0-9a-f])[0-9a-f]{8}(-?)[0-9a-f]{4}\1[0-9a-f]{4}\1[0-9a-f]{4}\1[0-9a-f]{12}(?![0-9a-f])"
+)
+"""A UUID, with or without its dashes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,9 +124,7 @@ class ReplayedTask(TaskOnTape):
 
     @contextmanager
     def _block(self, inputs: Any) -> Iterator[None]:
-        player = _Player(
-            self._attempt(inputs), self._read, self.fork, KnownSecrets(inputs), with_delays=self.with_delays
-        )
+        player = _Player(self._attempt(inputs), self._read, self.fork, inputs, with_delays=self.with_delays)
         try:
             # What is in a cache of models' answers is not on the tape, and what is on the tape must not get into one.
             with intercepting_tools(player), tapping(player), sealing(), using_cache(None):
@@ -207,14 +211,15 @@ class _Player:
         attempt: TapedAttempt,
         tape: Tape,
         fork: Fork | None,
-        secrets: KnownSecrets,
+        inputs: Any,
         *,
         with_delays: bool,
     ) -> None:
         self._attempt = attempt
         self._tape = tape
         self._fork = fork
-        self._secrets = secrets
+        self._inputs = inputs
+        self._secrets = KnownSecrets(inputs)
         self._with_delays = with_delays
         self._lock = threading.Lock()
         self._left: dict[int, Exchange] = {each.step: each for each in attempt.exchanges}
@@ -335,7 +340,7 @@ class _Player:
             self._asked += 1
             if self.departure is not None:
                 raise self.departure
-            key = key_of(kind, asked)
+            key = self._key(key_of(kind, asked))
             same = self._by_key.get(key)
             if same and self._is_taped(same[0]):
                 found = same.popleft()
@@ -345,6 +350,37 @@ class _Player:
             if self._fork is not None and (same or not self.left):
                 return self._live_at(self._fork, key)
             raise self._lost(kind, asked)
+
+    def _key(self, key: str) -> str:
+        """The key under which the tape has what this one asks; the same where it does not have it."""
+        if self._by_key.get(key):
+            return key
+        return next(
+            (same for same in self._alike.get(self._without_new_ids(key), ()) if self._by_key[same]), key
+        )
+
+    @functools.cached_property
+    def _alike(self) -> dict[str, list[str]]:
+        """The keys on the tape, by what they are but for new ids."""
+        alike: dict[str, list[str]] = {}
+        for key in self._by_key:
+            alike.setdefault(self._without_new_ids(key), []).append(key)
+        return alike
+
+    @functools.cached_property
+    def _given_ids(self) -> set[str]:
+        """The ids that the agent was given."""
+        given = [steady(self._inputs), *(each.answered for each in self._attempt.exchanges)]
+        return {found[0] for found in _ID.finditer(json.dumps(given))}
+
+    def _without_new_ids(self, key: str) -> str:
+        numbers: dict[str, str] = {}
+
+        def number(found: re.Match[str]) -> str:
+            each = found[0]
+            return each if each in self._given_ids else numbers.setdefault(each, f"<id {len(numbers) + 1}>")
+
+        return _ID.sub(number, key)
 
     def _is_taped(self, exchange: Exchange) -> bool:
         return self._fork is None or exchange.step < self._fork.at
