@@ -310,17 +310,15 @@ def test_an_error_of_a_server_comes_back_with_what_it_says_of_asking_again(tape)
     assert ReplayedTask(ask, tape)("x") == 429
 
 
-def test_an_answer_that_is_no_text_comes_back_byte_by_byte(tape):
-    sound = bytes(range(256))
-
+@pytest.mark.parametrize("answer", [bytes(range(256)), b'"a text in quotes"', b"[1e999]", b"a text", b""])
+def test_an_answer_of_any_kind_comes_back_byte_by_byte(tape, answer):
     def ask(_):
-        return httpx.post(f"{url}/audio/speech", files={"sample": sound}).content
+        return httpx.post(f"{url}/audio/speech", files={"sample": bytes(range(256))}).content
 
-    with OpenAIServer(Reply(raw=sound)) as server:
+    with OpenAIServer(Reply(raw=answer)) as server:
         url = server.url
-        assert RecordedTask(ask, tape)("x") == sound
-    assert "base64" in tape.read_text()
-    assert ReplayedTask(ask, tape)("x") == sound
+        assert RecordedTask(ask, tape)("x") == answer
+    assert ReplayedTask(ask, tape)("x") == answer
 
 
 def test_an_agent_of_pydantic_ai_is_replayed(tape):

@@ -129,8 +129,8 @@ def test_a_client_of_aiohttp_passes_taps_and_gets_a_response_of_its_own_kind():
 def test_a_response_of_aiohttp_that_taps_hear_is_the_servers_own():
     async def ask(url):
         async with (
-            aiohttp.ClientSession() as session,
-            session.post(f"{url}/chat/completions", json=CHAT) as response,
+            aiohttp.ClientSession(base_url=f"{url}/") as session,
+            session.post("chat/completions", json=CHAT) as response,
         ):
             streamed = b"".join([chunk async for chunk in response.content.iter_any()])
             return response.method, str(response.url), response.headers["x-sent-at"], streamed
@@ -138,7 +138,8 @@ def test_a_response_of_aiohttp_that_taps_hear_is_the_servers_own():
     tap = Tap()
     with OpenAIServer(Reply(text="Hello", headers={"x-sent-at": "noon"})) as server, tapping(tap):
         asked = asyncio.run(ask(server.url))
-    ((_, outcome),) = tap.heard
+    ((request, outcome),) = tap.heard
+    assert request.url == f"{server.url}/chat/completions"
     assert asked == ("POST", f"{server.url}/chat/completions", "noon", outcome.body)
 
 

@@ -20,6 +20,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
 from inspect import isawaitable
+from math import isfinite
 from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -316,13 +317,18 @@ def data_of(body: bytes) -> Any:
     """What a body holds: JSON data, or else a text."""
     text = body.decode("utf-8", errors="replace")
     try:
-        return json.loads(text, parse_constant=_no_json)
+        return json.loads(text, parse_constant=_no_json, parse_float=_finite)
     except (ValueError, RecursionError):
         return text
 
 
 def _no_json(constant: str) -> Any:
     raise ValueError(f"{constant} is no JSON")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    return number if isfinite(number) else _no_json(text)
 
 
 _DONE = b"data: [DONE]\n\n"
@@ -344,7 +350,9 @@ def kept_answer(answer: WireAnswer, secrets: Sequence[str]) -> dict[str, Any]:
             events.pop()  # it was not whole, so the agent has not seen it
         return told | {"stream": [_shown(event, secrets) for event in events if event]}
     data = data_of(answer.body)
-    return told | {"text" if isinstance(data, str) else "body": _shown(data, secrets)}
+    if isinstance(data, str):  # also a text in quotes, which is JSON
+        return told | {"text": _shown(answer.body.decode("utf-8", errors="replace"), secrets)}
+    return told | {"body": _shown(data, secrets)}
 
 
 def _is_binary(body: bytes) -> bool:

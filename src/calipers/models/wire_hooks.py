@@ -256,7 +256,8 @@ def _aiohttp_hook(send: Callable[..., Any]) -> Callable[..., Any]:
         if not is_tapped(method, str(url)):
             return await send(self, method, url, **options)
         headers = {**self.headers, **(options.get("headers") or {})}
-        body, address = _sent_body(self, options, str(url)), str(url)
+        address = str(self._build_url(url))  # a session may have a base_url
+        body = _sent_body(self, options, address)
         passage = Passage(WireRequest(method, address, body, tuple(secrets_of(address, headers))))
         if (answer := passage.answer) is not None:
             await asyncio.sleep(answer.delay)
@@ -267,7 +268,7 @@ def _aiohttp_hook(send: Callable[..., Any]) -> Callable[..., Any]:
                 whole["headers"] = {"Content-Type": "application/json", **headers}
             whole |= {"raise_for_status": False, "auto_decompress": True}
             try:
-                response = await send(self, method, changed.url, **whole)
+                response = await send(self, method, changed.url if passage.is_changed else url, **whole)
                 read = await response.read()
             except Exception as error:
                 passage.end(error)
