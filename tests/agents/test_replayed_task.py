@@ -34,6 +34,7 @@ from calipers.agents import (
     intercepting_tools,
     tool,
 )
+from calipers.agents.tool_interception import call_tool
 from calipers.errors import InvalidOptionError, TapeError, TapeFileError
 from calipers.models import Ask, RemoteModel, using_cache
 from calipers.process.loop import run_sync
@@ -200,6 +201,12 @@ def test_what_the_mark_of_a_tool_redacts_is_not_on_the_tape(tape):
             write("it rains outside")
         return say(f"{paid} of DE89 3704")
 
+    def framework(_):
+        return call_tool("pay", {"number": "DE89 3704", "pin": 3}, lambda: pay("DE89 3704", pin=3))
+
+    assert RecordedTask(framework, tape)("x") == "paid with DE89 3704"
+    assert "3704" not in tape.read_text()
+    assert ReplayedTask(framework, tape)("x") == "[redacted]"
     assert RecordedTask(agent, tape)("x") == "paid with DE89 3704 of DE89 3704"
     assert "3704" not in tape.read_text()
     assert "outside" not in tape.read_text()

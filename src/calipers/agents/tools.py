@@ -41,6 +41,7 @@ from .tool_interception import (
     are_tools_intercepted,
     await_tool,
     call_tool,
+    record_marked,
     record_seen,
 )
 
@@ -162,6 +163,8 @@ class _Tool:
         _check_names(self.name, "exclude", exclude, self.signature)
         if not callable(redact):
             _check_names(self.name, "redact", redact, self.signature, "return")
+        if redact:
+            record_marked(self.name, self._shown_argument)
 
     @functools.cached_property
     def signature(self) -> inspect.Signature | None:
