@@ -133,7 +133,8 @@ def test_a_response_of_aiohttp_that_taps_hear_is_the_servers_own():
             session.post("chat/completions", json=CHAT) as response,
         ):
             streamed = b"".join([chunk async for chunk in response.content.iter_any()])
-            return response.method, str(response.url), response.headers["x-sent-at"], streamed
+            told = response.method, str(response.request_info.url), response.headers.get("x-sent-at")
+            return *told, streamed
 
     tap = Tap()
     with OpenAIServer(Reply(text="Hello", headers={"x-sent-at": "noon"})) as server, tapping(tap):
@@ -141,6 +142,8 @@ def test_a_response_of_aiohttp_that_taps_hear_is_the_servers_own():
     ((request, outcome),) = tap.heard
     assert request.url == f"{server.url}/chat/completions"
     assert asked == ("POST", f"{server.url}/chat/completions", "noon", outcome.body)
+    with tapping(Tap(outcome)):
+        assert asyncio.run(ask(server.url)) == (*asked[:2], None, outcome.body)
 
 
 def test_a_response_of_httpx_that_a_tap_gives_knows_how_long_it_took():

@@ -154,11 +154,12 @@ def raised_again(told: Mapping[str, Any]) -> Exception:
         TapeError: its class cannot be made again.
     """
     name, args = told["type"], list(told["args"])
-    kind = _loaded(name)
+    kind: Any = _loaded(name)
     if kind is None or not issubclass(kind, Exception):
         kind = _stand_in(name)
     if "errors" in told:
-        kind = kind if issubclass(kind, ExceptionGroup) else ExceptionGroup
+        if not issubclass(kind, ExceptionGroup):
+            kind = ExceptionGroup
         args.append([raised_again(each) for each in told["errors"]])
     try:
         error: Exception = kind(*args)
@@ -167,13 +168,19 @@ def raised_again(told: Mapping[str, Any]) -> Exception:
     except Exception:  # noqa: S110 - it wants other arguments
         pass
     try:
-        error = kind.__new__(kind, *args)
+        error = _unmade(kind, args)
         if masked(error_text(error)) != told["text"]:
             kind = _saying(kind, told["text"].partition(": ")[2])
-            error = kind.__new__(kind, *args)
+            error = _unmade(kind, args)
     except Exception as reason:
         raise TapeError(f"it raised a {name}, which cannot be made again: {reason}") from reason
     error.args = tuple(args)
+    return error
+
+
+def _unmade(kind: Any, args: list[Any]) -> Exception:
+    """An error of a class whose `__init__` wants other arguments, without calling it."""
+    error: Exception = kind.__new__(kind, *args)
     return error
 
 

@@ -256,7 +256,8 @@ def _aiohttp_hook(send: Callable[..., Any]) -> Callable[..., Any]:
         if not is_tapped(method, str(url)):
             return await send(self, method, url, **options)
         headers = {**self.headers, **(options.get("headers") or {})}
-        address = str(self._build_url(url))  # a session may have a base_url
+        target = self._build_url(url)  # a session may have a base_url
+        address = str(target)
         body = _sent_body(self, options, address)
         passage = Passage(WireRequest(method, address, body, tuple(secrets_of(address, headers))))
         if (answer := passage.answer) is not None:
@@ -281,7 +282,8 @@ def _aiohttp_hook(send: Callable[..., Any]) -> Callable[..., Any]:
             )
             passage.end(told)
             return await _checked(_unread(response, read), self, options)
-        return await _checked(await _served(answer), self, options)
+        response = _as_of(await _served(answer), method, target)
+        return await _checked(response, self, options)
 
     return request
 
@@ -297,14 +299,23 @@ def _unread(response: Any, body: bytes) -> Any:
     return response
 
 
+def _as_of(response: Any, method: str, target: Any) -> Any:
+    """A response that says of itself that it answers this request: its errors show the address."""
+    # It has no other places for them, and keeps what it was once asked for.
+    info = response._request_info  # noqa: SLF001
+    response.method, response._url, response._real_url = method, target, target  # noqa: SLF001
+    response._request_info = type(info)(target, method, info.headers, target)  # noqa: SLF001
+    return response
+
+
 async def _checked(response: Any, session: Any, options: dict[str, Any]) -> Any:
     """A response, where the session or the request does not want its status to raise."""
     check = options.get("raise_for_status")
     check = session.raise_for_status if check is None else check
-    if callable(check):
-        await check(response)
-    elif check:
+    if check is True:
         response.raise_for_status()
+    elif check:
+        await check(response)
     return response
 
 
