@@ -96,7 +96,7 @@ def read_faults(given: str | Fault | Iterable[str | Fault]) -> list[Fault]:
     """Faults as they are written: `"all"`, `"error,latency:0.5@0.3"`, or a list of texts and faults.
 
     Raises:
-        InvalidOptionError: a text is no fault, there is none, or one is named twice.
+        InvalidOptionError: a text is not a fault, no fault is given, or one is named twice.
     """
     parts: list[Any] = [given] if isinstance(given, str | Fault) else list(given)
     faults: list[Fault] = []

@@ -92,7 +92,7 @@ def open_sources(
         store: of the runs; default: the one that commands use. It is opened only if a run is named.
 
     Raises:
-        ReportFormatError: a file is none that can be read.
+        ReportFormatError: a file cannot be read.
         StoreError: there is no such store, or no such run.
         OSError: a file cannot be read.
     """

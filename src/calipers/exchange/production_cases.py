@@ -148,7 +148,7 @@ def dataset_from(
         InvalidOptionError: an option is not valid, or no one was asked the question.
         MissingExtraError: what finds personal data, or compares requests, is not installed.
         NotKnownError: no case is left; the message says which step left out the last ones.
-        ReportFormatError: a file is none that can be read.
+        ReportFormatError: a file cannot be read.
         StoreError: there is no such run.
         OSError: a file cannot be read.
     """

@@ -312,7 +312,7 @@ def parse_filter(text: str) -> AttemptFilter:
     """The filter that a text describes; an empty one lets every attempt through.
 
     Raises:
-        InvalidOptionError: it is none; the message says where, and which fields there are.
+        InvalidOptionError: it is not a filter; the message says where, and which fields there are.
     """
     if not isinstance(text, str):
         raise InvalidOptionError(f"a filter must be a text, got {text!r:.200}")
