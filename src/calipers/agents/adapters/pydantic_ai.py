@@ -10,12 +10,13 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from importlib.util import find_spec
 from time import perf_counter
 from typing import Any
 
 from calipers.agents.event_log import error_text
 from calipers.agents.recording import Recording
-from calipers.agents.tool_interception import await_tool
+from calipers.agents.tool_interception import are_tools_intercepted, await_tool
 from calipers.data.trace import Trace, Turn, TurnType
 from calipers.models.model_answer import Usage as Tokens
 from calipers.models.prices import cost_of
@@ -83,7 +84,8 @@ class PydanticAIAdapter(FrameworkAdapter):
         prompt = inputs if isinstance(inputs, str | list) else str(inputs)
         options = {"message_history": before, **(self.options or {})}
         runs: dict[str, _ToolRun] = {}
-        options["capabilities"] = [*(options.get("capabilities") or ()), _capability_class()(runs)]
+        if are_tools_intercepted() or _has_capabilities():
+            options["capabilities"] = [*(options.get("capabilities") or ()), _capability_class()(runs)]
         with capture_run_messages() as captured:
             try:
                 result = await self.agent.run(prompt, **options)
@@ -94,6 +96,12 @@ class PydanticAIAdapter(FrameworkAdapter):
         tell(recording, _told(result.new_messages(), _output_tools(self.agent, result), runs))
         state[_MESSAGES] = result.all_messages()
         return self._answer(result, result.output)
+
+
+@functools.cache
+def _has_capabilities() -> bool:
+    """Whether this release of pydantic-ai has them; one without tells no times of tools."""
+    return find_spec("pydantic_ai.capabilities") is not None
 
 
 @functools.cache
