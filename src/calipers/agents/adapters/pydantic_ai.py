@@ -185,7 +185,7 @@ def _timed(
                 turn_id=turn.turn_id,
                 timestamp=following.asked,
             )
-        elif turn.turn_type is TurnType.AGENT_MESSAGE and last is not None:
+        elif turn.turn_type is TurnType.AGENT_MESSAGE and last is not None and last.asked is not None:
             yield Turn(
                 turn_type=turn.turn_type, content=turn.content, turn_id=turn.turn_id, timestamp=last.given
             )
