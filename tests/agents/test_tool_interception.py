@@ -3,6 +3,7 @@
 import asyncio
 import functools
 import inspect
+import traceback
 
 import pytest
 from hypothesis import given
@@ -184,6 +185,38 @@ def test_cancellations_pass_by_the_interceptors():
 def test_what_is_no_interceptor_is_refused():
     with pytest.raises(InvalidOptionError, match="before"), intercepting_tools(object()):
         pass
+
+
+@pytest.mark.parametrize(
+    ("one", "says"),
+    [
+        (lambda: Interceptor("stop"), r"before\(\) has to give Proceed, Return or Raise .* got 'stop'"),
+        (lambda: Interceptor(change=lambda _: None), r"after\(\) has to give Return or Raise .* got None"),
+        (lambda: Interceptor(Proceed(delay=-1)), "delay of Proceed must be a number from 0, got -1"),
+        (lambda: Interceptor(Return(1, delay=float("nan"))), "delay of Return must be"),
+        (lambda: Interceptor(Raise("too slow")), "error of Raise must be an exception, got 'too slow'"),
+    ],
+)
+def test_an_interceptor_that_decides_nothing_sensible_is_reported(one, says):
+    with pytest.raises((TaskContractError, InvalidOptionError), match=says), intercepting_tools(one()):
+        search("desk")
+
+
+def test_an_error_that_is_raised_for_many_calls_does_not_keep_their_frames():
+    error = TimeoutError("too slow")
+    lengths = set()
+    with intercepting_tools(Interceptor(Raise(error))):
+        for _ in range(3):
+            with pytest.raises(TimeoutError):
+                search("desk")
+            lengths.add(len(traceback.extract_tb(error.__traceback__)))
+    assert len(lengths) == 1
+
+
+def test_an_error_of_the_tool_itself_says_where_it_was_raised():
+    with intercepting_tools(Interceptor()), pytest.raises(LookupError) as caught:
+        search("bad")
+    assert "nothing" in (traceback.extract_tb(caught.value.__traceback__)[-1].line or "")
 
 
 def test_an_agent_whose_tools_run_elsewhere_refuses_to_run_clean():

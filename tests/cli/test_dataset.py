@@ -70,6 +70,17 @@ def test_a_file_that_is_there_is_kept_unless_the_command_says_otherwise(calipers
     assert [case.inputs for case in load_dataset("cases.json").cases] == ["one"]
 
 
+def test_a_file_that_came_to_be_there_meanwhile_is_kept(calipers, traces, write):
+    traces("one")
+    write(
+        "late.py",
+        "from pathlib import Path\n\ndef hide(data):\n    Path('cases.json').write_text('precious')\n    return data\n",
+    )
+    done = calipers("dataset", "from", "traces.jsonl", "--out", "cases.json", "--redact", "late.py:hide")
+    assert (done.exit_code, "came to be there meanwhile" in done.stderr) == (2, True)
+    assert Path("cases.json").read_text(encoding="utf-8") == "precious"
+
+
 def test_the_answers_that_people_confirmed_are_expected(calipers, write, write_eval):
     write_eval("def eval_numbers():\n    return numbers(1, 2, 'boom'), task\n")
     calipers("run", "--quiet")

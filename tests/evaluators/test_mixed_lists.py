@@ -2,6 +2,7 @@
 
 import importlib
 import inspect
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -12,6 +13,7 @@ from calipers.report.report_evaluator import ReportEvaluator
 from calipers.rollouts import Environment, Graph, Node
 from calipers.voice import AgentResponse
 
+SAMPLES = Path(__file__).parents[1] / "samples"
 NAMESPACES = ("calipers.evaluators", "calipers.agents", "calipers.voice", "calipers.rollouts")
 
 ARGUMENTS = {
@@ -26,6 +28,7 @@ ARGUMENTS = {
     "CostBudgetEvaluator": (0.5,),
     "EmbeddingSimilarityEvaluator": (0.8, lambda texts: [[1.0, float(len(text))] for text in texts]),
     "Equals": ("x",),
+    "FollowsBaseline": (str(SAMPLES / "baseline.yaml"),),
     "FollowsTrajectory": ({"steps": ["search"], "never": ["delete"]},),
     "HasMatchingSpan": ({"name_equals": "x"},),
     "InLanguage": ("en",),

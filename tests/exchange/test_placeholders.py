@@ -2,9 +2,11 @@
 
 from collections import Counter
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from calipers.errors import StoreError
 from calipers.exchange.placeholders import SECRETS, Hidden
 from calipers.stores import hide_matches
 
@@ -62,6 +64,33 @@ def test_what_was_found_once_is_replaced_where_it_is_not_found_by_itself():
     ]
 
 
+def test_one_address_has_one_placeholder_however_it_is_escaped_and_json_stays_json():
+    told = HIDDEN.of(
+        {
+            "said": r'{"note": "by\nanna@example.org, \u0061nna\u0040example.org"}',
+            "link": "mailto:anna%40example.org",
+            "wide": "anna\N{FULLWIDTH COMMERCIAL AT}example.org",
+            "name": "jürgen@example.org",
+        }
+    )
+    assert told == {
+        "said": r'{"note": "by\n[email-1], [email-1]"}',
+        "link": "mailto:[email-1]",
+        "wide": "[email-1]",
+        "name": "[email-2]",
+    }
+
+
+def test_numbers_in_the_digits_of_another_script_are_different_numbers():
+    numbers = ["٥٥٥١٢٣٤٥٦٧", "٥٥٥١٢٣٤٥٦٨", "5551234567"]
+    assert HIDDEN.of(numbers) == ["[phone-1]", "[phone-2]", "[phone-1]"]
+
+
+def test_a_placeholder_with_a_number_of_any_length_may_stand_there_before():
+    there = f"[email-{'9' * 5000}]"
+    assert HIDDEN.of([there, "a@b.com"]) == [there, "[email-1]"]
+
+
 def test_secrets_are_hidden_and_counted():
     counts = Counter()
     told = HIDDEN.of(
@@ -80,6 +109,20 @@ def test_each_case_begins_anew_and_what_was_there_keeps_its_number():
 def test_names_are_not_found_and_a_hook_can_hide_them():
     assert HIDDEN.of("Anna Smith, 12 Mill Lane") == "Anna Smith, 12 Mill Lane"
     assert Hidden([hide_matches("Anna Smith", by="[name]")]).of("Anna Smith") == "[name]"
+
+
+def test_a_hook_is_given_one_text_after_the_other_as_in_a_store():
+    def hide(data):
+        return data.replace("Anna", "[name]") if isinstance(data, str) else data
+
+    told = Hidden([hide]).of({"request": "I am Anna", "turns": ["Anna", "a@b.com"], "outcome": None})
+    assert told == {"request": "I am [name]", "turns": ["[name]", "[email-1]"], "outcome": None}
+
+
+@pytest.mark.parametrize(("part", "wanted"), [("Anna", "a text"), ({"who": "Anna"}, "an object")])
+def test_a_hook_that_gives_something_else_is_reported(part, wanted):
+    with pytest.raises(StoreError, match=f"was given {wanted} and must return one, not NoneType"):
+        Hidden([lambda _: None]).of({"request": part})
 
 
 @settings(max_examples=60)

@@ -287,9 +287,32 @@ def test_of_equal_requests_the_confirmed_one_stays_and_else_the_first(store, say
     assert [case.inputs for case in first] == ["One?", "two"]
 
 
+@pytest.mark.parametrize(("second", "expected"), [("a", False), ("A", True)])
+def test_people_who_differ_about_the_same_answer_to_equal_requests_confirm_nothing(
+    store, say, second, expected
+):
+    make_run(store, "a", second)  # the agent answers "a" and "A" differently
+    say(0, True)
+    say(1, False)
+    made = dataset_from("latest", store=store, confirmed_by=QUESTION)
+    (case,) = made.dataset.cases
+    assert case.has_expected_output == expected
+    assert made.summary.confirmed == expected
+    assert made.summary.conflicting == ([] if expected else [case.name])
+
+
 def test_repeats_of_a_case_are_one_case(store):
     make_run(store, "one", "two", repeat=3)
     assert [case.inputs for case in dataset_from("latest", store=store).dataset.cases] == ["one", "two"]
+
+
+def test_requests_of_other_types_are_other_requests(store, record):
+    make_run(store, 1, "1", ["a b"], ["a", "b"], "a b", "A  b", {"a": 1, "b": 2}, {"b": 2, "a": 1})
+    traces = record(history("a", "x", "b", "y"), history("a b", "x"))
+    made = dataset_from(["latest", traces], store=store)
+    inputs = [case.inputs for case in made.dataset.cases]
+    assert inputs == [1, "1", ["a b"], ["a", "b"], "a b", {"a": 1, "b": 2}]
+    assert [each.attempt for each in made.summary.duplicates[:2]] == ["case 5", "case 7"]
 
 
 def test_near_duplicates_are_listed_with_what_they_are_near(store, say):
@@ -393,6 +416,16 @@ def test_no_personal_data_is_left_in_any_part_of_a_case(store, record, say, tmp_
     assert made.summary.redacted is not None
     assert made.summary.redacted.keys() == {"email", "phone", "credit_card", "secrets"}
     assert made.summary.redacted_cases == 1
+
+
+def test_clusters_that_hold_personal_data_stay_apart(store):
+    clusters = ["a@example.org", "b@example.org", "a@example.org", "shop", None]
+    cases = [Case(inputs=f"request {place}", cluster=each) for place, each in enumerate(clusters)]
+    Dataset(name="made", cases=cases).evaluate_sync(agent, store=store, progress=False)
+    made = dataset_from("latest", store=store).dataset.cases
+    assert [case.cluster for case in made] == ["[email-1]", "[email-1]_2", "[email-1]", "shop", None]
+    added = dataset_from("latest", store=store, beside=[Case(inputs="x", cluster="[email-1]")]).dataset.cases
+    assert [case.cluster for case in added][:3] == ["[email-1]_2", "[email-1]_3", "[email-1]_2"]
 
 
 def test_personal_data_stays_where_it_is_to_stay(record):

@@ -78,6 +78,12 @@ def test_what_a_failed_conversation_spent_counts_and_a_cost_that_lacks_calls_is_
         assert (type(record), record.metrics) == (kind, spent)
 
 
+def test_a_trace_without_an_id_has_a_name_all_the_same():
+    taken = {}
+    names = [trace_record(Trace(input_text=asked, trace_id=""), taken).name for asked in "ab"]
+    assert names == ["trace", "trace (2)"]
+
+
 def test_what_could_not_be_read_is_noted(store, tmp_path):
     (tmp_path / "spans.json").write_bytes(SPANS[:-40])
     assert "cut off" in import_run(tmp_path / "spans.json", store).notes[0]

@@ -1,11 +1,14 @@
 """Cases that are added to a file: what was there stays."""
 
+import sys
+import threading
+
 import pytest
 
 from calipers import Case, Dataset
 from calipers.errors import DatasetFileError, InvalidOptionError
 from calipers.files import load_dataset, save_dataset
-from calipers.files.added_cases import add_cases, named_requests
+from calipers.files.added_cases import add_cases, named_requests, only_adder
 
 OLD = [Case(name="a", inputs="one", metadata={"k": "v"}), Case(inputs="two")]
 NEW = [Case(name="c", inputs="three", expected_output="3"), Case(name="d", inputs="four")]
@@ -38,6 +41,25 @@ def test_lines_keep_their_bytes(tmp_path):
     path.write_bytes(b'{ "inputs" : "one" }')
     add_cases(path, [Case(inputs="two")])
     assert path.read_bytes() == b'{ "inputs" : "one" }\n{"inputs":"two"}\n'
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such locks")
+def test_one_that_adds_waits_for_another_and_sees_what_it_added(tmp_path):
+    path = tmp_path / "cases.jsonl"
+    save_dataset(Dataset(cases=OLD), path)
+    waits, seen = threading.Event(), []
+
+    def add():
+        with only_adder(path, waits.set):
+            seen.extend(case.name for case in named_requests(path))
+
+    second = threading.Thread(target=add)
+    with only_adder(path, pytest.fail):
+        second.start()
+        assert waits.wait(10)
+        add_cases(path, NEW)
+    second.join(10)
+    assert seen == ["a", None, "c", "d"]
 
 
 @pytest.mark.parametrize(

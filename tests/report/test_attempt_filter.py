@@ -90,6 +90,8 @@ CRASHED = ReportCaseFailure(
         *("tokens:1000", "input_tokens>800", "output_tokens<=100", "requests:1"),
         *(
             "time>2026-11-01",
+            "time:2026-11-05",
+            "-time:2026-11-04",
             "time<2026-11-05T13:00",
             "time>=2026-11-05T12:00+00:00",
             "tag:refund cost<1 late",
@@ -131,7 +133,9 @@ def test_what_is_not_known_meets_neither_a_term_nor_its_opposite(term):
 
 
 def test_a_task_that_did_not_finish_is_errored_and_found_by_its_error():
-    assert parse_filter("status:errored error:Time* late").matches(CRASHED)
+    assert parse_filter("status:errored error:Time* error:* late").matches(CRASHED)
+    assert not parse_filter("-error:*").matches(CRASHED)
+    assert not parse_filter('error:"*"').matches(CRASHED)
     assert parse_filter("status:unjudged").matches(BARE)
     assert [text for text in STATUSES if parse_filter(f"status:{text}").matches(CRASHED)] == ["errored"]
 

@@ -20,6 +20,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
+from calipers.data.argument_checks import check_number
 from calipers.errors import InvalidOptionError, TaskContractError
 
 
@@ -30,6 +31,9 @@ class Proceed:
     delay: float = 0.0
     """Seconds to wait before."""
 
+    def __post_init__(self) -> None:
+        check_number("delay of Proceed", self.delay, at_least=0)
+
 
 @dataclass(frozen=True)
 class Return:
@@ -39,6 +43,9 @@ class Return:
     delay: float = 0.0
     """Seconds to wait before."""
 
+    def __post_init__(self) -> None:
+        check_number("delay of Return", self.delay, at_least=0)
+
 
 @dataclass(frozen=True)
 class Raise:
@@ -47,6 +54,11 @@ class Raise:
     error: Exception
     delay: float = 0.0
     """Seconds to wait before."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.error, Exception):
+            raise InvalidOptionError(f"error of Raise must be an exception, got {self.error!r:.200}")
+        check_number("delay of Raise", self.delay, at_least=0)
 
 
 Outcome: TypeAlias = Return | Raise
@@ -137,6 +149,8 @@ class _Way:
         """What was given in the tool's place; `None`: the tool is to run."""
         for each in _INTERCEPTORS.get():
             decision = each.before(name, arguments)
+            if not isinstance(decision, Proceed | Return | Raise):
+                raise _no_decision(each, "before", "Proceed, Return or Raise", decision)
             self.delay += decision.delay
             if not isinstance(decision, Proceed):
                 self.outcome = decision
@@ -148,11 +162,21 @@ class _Way:
         given = outcome
         for each in reversed(self._passed):
             outcome = each.after(self._name, self._arguments, outcome)
+            if not isinstance(outcome, Return | Raise):
+                raise _no_decision(each, "after", "Return or Raise", outcome)
         if outcome is not given and under_way is not None and under_way.record is not None:
             under_way.record(outcome)
         if isinstance(outcome, Raise):
-            raise outcome.error
+            is_own = isinstance(given, Raise) and given is not self.outcome and given.error is outcome.error
+            # One error may be raised for many calls. Its traceback would grow by each, and keep what their frames hold.
+            raise outcome.error if is_own else outcome.error.with_traceback(None)
         return outcome.value
+
+
+def _no_decision(interceptor: object, method: str, wanted: str, got: object) -> TaskContractError:
+    return TaskContractError(
+        f"{type(interceptor).__name__}.{method}() has to give {wanted} of calipers.agents, got {got!r:.200}"
+    )
 
 
 def call_tool(

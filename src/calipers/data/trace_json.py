@@ -108,7 +108,7 @@ def _told(noun: Any, fields: Mapping[str, Any]) -> dict[str, Any]:
             if type(silent) is not int or value != silent:
                 found[name] = value
             continue
-        if not value and kind is _EMPTY.get(name):
+        if kind is _EMPTY.get(name) and not value:
             continue
         if name in _AMOUNTS and isinstance(value, float) and not math.isfinite(value):
             continue  # a call may be changed after it was made; such an amount was not measured

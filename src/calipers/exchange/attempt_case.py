@@ -1,8 +1,8 @@
 """One attempt as a case: what was asked, what came of it, and what is expected.
 
 **A case expects what a person has confirmed, and nothing else.** What an agent answered is not the right answer because it answered. Only where
-all labels of people to the question are a yes, and are about this output, is the outcome the expectation. Where people differ, nothing is
-expected, and the summary lists the case. An expectation that the case of a kept run stated itself stays.
+all labels of people to the question are a yes, and are about this output, is the outcome the expectation. Where people differ, also about two attempts with
+the same request and output, nothing is expected, and the summary lists the case. An expectation that the case of a kept run stated itself stays.
 
 | of the attempt | in the case |
 |---|---|
@@ -101,8 +101,8 @@ def _outcome(record: Record) -> Any:
     return ABSENT if after or last is None else last.response
 
 
-def key_of(request: Any) -> str:
-    """A request as it is compared with others."""
+def words_of(request: Any) -> str:
+    """What a request says, without differences of white space and capitals."""
     if isinstance(request, str):
         return same_text(request)
     if isinstance(request, list) and all(isinstance(each, str) for each in request):
@@ -110,9 +110,13 @@ def key_of(request: Any) -> str:
     return same_text(msgspec.json.encode(request, order="sorted").decode())
 
 
-def digest_of(key: str) -> bytes:
-    """What a request is known by, given its key."""
-    return blake2b(key.encode("utf-8", "replace"), digest_size=16).digest()
+def digest_of(request: Any) -> bytes:
+    """What a request is known by. The number 1 is not the text "1", and two messages are not one."""
+    is_text = isinstance(request, str)
+    key = request if is_text else msgspec.json.encode(request, order="sorted").decode()
+    return blake2b(
+        same_text(key).encode("utf-8", "replace"), digest_size=16, person=b"" if is_text else b"data"
+    ).digest()
 
 
 def confirmation(record: Record, question: str) -> tuple[Confirmation | None, int]:
@@ -154,6 +158,8 @@ class CasePlace(NamedTuple):
     """The stratum that it was drawn from; `None` where nothing is drawn."""
     seed: int | None = None
     """Of the draw."""
+    is_contested: bool = False
+    """Whether people said different things of the same outcome of the same request."""
 
 
 class MadeCase(NamedTuple):
@@ -186,9 +192,12 @@ class CaseMaker:
     def case_of(self, record: Record, request: Request, source: AttemptSource, place: CasePlace) -> MadeCase:
         """The case that an attempt with a known request is."""
         answer = None if self._question is None else confirmation(record, self._question)[0]
+        if place.is_contested:
+            answer = "conflict"
         outcome = _outcome(record)
         wants_calls = answer == "yes" and not {"tool-calls", "trajectory"}.isdisjoint(self._expect)
         calls = _calls_made(record) if wants_calls else None
+        words = _words_about(record, source, place)
         parts = self._hide(
             plain(
                 {
@@ -198,7 +207,7 @@ class CaseMaker:
                     "outcome": [outcome] if answer == "yes" and outcome is not ABSENT else [],
                     "calls": calls,
                     "given": _given_metadata(record.metadata),
-                    "words": _words_about(record, source, place),
+                    "words": list(words.values()),
                     "tags": list(dict.fromkeys((*record.tags, *(record.trace.tags if record.trace else ())))),
                     "cluster": record.cluster,
                 }
@@ -206,7 +215,12 @@ class CaseMaker:
         )
         case: Case[Any, Any, Any] = Case(
             name=_name_of(parts["request"]),
-            metadata={**parts["given"], **_ids(record, source), **parts["words"], **_numbers(record, place)},
+            metadata={
+                **parts["given"],
+                **_ids(record, source),
+                **dict(zip(words, parts["words"], strict=True)),
+                **_numbers(record, place),
+            },
             tags=parts["tags"],
             cluster=parts["cluster"],
             **self._expected_path(parts),
@@ -322,10 +336,9 @@ def _numbers(record: Record, place: CasePlace) -> dict[str, int | float]:
 
 def _name_of(request: Any) -> str:
     """The first words of a request, and a digest of all of it."""
-    key = key_of(request)
     slug = ""
-    for word in re.findall(r"\w+", key):
+    for word in re.findall(r"\w+", words_of(request)):
         if len(slug) + len(word) > _LONGEST_NAME:
             break
         slug += f"{word}-"
-    return f"{slug}{digest_of(key).hex()[:10]}"
+    return f"{slug}{digest_of(request).hex()[:10]}"

@@ -10,7 +10,7 @@ anew in each case: two cases do not tell whether they are about the same person.
 - A number that is personal data as a whole, such as a card number without quotes, becomes a text.
 - **Names of people, street addresses and what someone tells of themselves have no form, and are not found.** Hooks, as stores take them, can hide what you know of.
 
-A number of ten digits may be a telephone number or an order, and counts as a telephone number.
+A number of ten digits may be a telephone number or an order, and counts as a telephone number; one of nine counts as a social security number.
 """
 
 import re
@@ -21,13 +21,16 @@ from typing import Any, Final
 from calipers.data.jsonable import plain
 from calipers.data.redaction import REDACTED, masked, secrets_in
 from calipers.data.result_names import unique
-from calipers.evaluators.personal_data import USUAL_KINDS, find_personal_data
+from calipers.errors import StoreError
+from calipers.evaluators.personal_data import USUAL_KINDS, FoundData, find_personal_data
 from calipers.stores.redaction import redacted_data
 from calipers.stores.store import Redact
 
 SECRETS: Final = "secrets"
 """The kind under which secrets are counted."""
-_PLACEHOLDER: Final = re.compile(r"\[([a-z-]+)-(\d+)\]")
+_PLACEHOLDER: Final = re.compile(r"\[([a-z-]+)-(\d{1,18})\]")
+_TELLING: Final = re.compile(r"[@\N{FULLWIDTH COMMERCIAL AT}\N{SMALL COMMERCIAL AT}\d]")
+"""Each kind has one of these signs, or of the digits that an escape has."""
 _MOST_ROUNDS: Final = 20
 _SIGNS: Final = re.compile(r"[^0-9a-z]+")
 
@@ -53,10 +56,10 @@ class Hidden:
         """Plain data without personal data and secrets; all that belongs to one case is to be given at once.
 
         Args:
-            data: texts, numbers, lists and objects.
+            data: texts, numbers, lists and objects. Of an object, hooks are given each value by itself, and of a list among them each item.
             counts: to it is added how many different ones of each kind were found; of secrets, how many places.
         """
-        data = redacted_data(plain(data), self._hooks)
+        data = self._after_hooks(plain(data)) if self._hooks else plain(data)
         if not self.finds:
             return data
         case = _Case(data)
@@ -71,6 +74,25 @@ class Hidden:
             if secrets := _count(data, REDACTED) - before:
                 counts[SECRETS] += secrets
         return data
+
+    def _after_hooks(self, parts: Any) -> Any:
+        """The parts of a case after all hooks."""
+        if isinstance(parts, dict):
+            return {name: self._after_hooks_each(part) for name, part in parts.items()}
+        return self._after_hooks_each(parts)
+
+    def _after_hooks_each(self, part: Any) -> Any:
+        if isinstance(part, list):
+            return [self._after_hooks_each(item) for item in part]
+        if part is None:
+            return None
+        hidden = plain(redacted_data(part, self._hooks))
+        for kind, wanted in ((str, "a text"), (dict, "an object")):
+            if isinstance(part, kind) and not isinstance(hidden, kind):
+                raise StoreError(
+                    f"a redaction hook was given {wanted} and must return one, not {type(hidden).__name__}: nothing was written"
+                )
+        return hidden
 
 
 class _Case:
@@ -109,24 +131,24 @@ class _Case:
         return _walk(data, change)
 
     def _without_found(self, text: str) -> str:
-        if "@" not in text and not any(sign.isdigit() for sign in text):
-            return text  # each kind has one of them
+        if not _TELLING.search(text):
+            return text
         pieces: list[str] = []
         told = 0
         for found in find_personal_data(text, USUAL_KINDS):
             if found.start >= told:
-                pieces += (text[told : found.start], self._name(found.kind, found.text))
+                pieces += (text[told : found.start], self._name(found))
                 told = found.start + len(found.text)
         return "".join((*pieces, text[told:])) if pieces else text
 
-    def _name(self, kind: str, text: str) -> str:
-        value = text.casefold()
+    def _name(self, found: FoundData) -> str:
+        kind, value = found.kind, found.value.casefold()
         key = (kind, value if kind == "email" else _SIGNS.sub("", value))
         if key not in self._names:
             word = kind.replace("_", "-")
             self.numbers[kind] += 1
             self._names[key] = f"[{word}-{self._taken[word] + self.numbers[kind]}]"
-        self._spelled[text] = self._names[key]
+        self._spelled[found.text] = self._names[key]
         return self._names[key]
 
 

@@ -22,7 +22,9 @@ import msgspec
 
 from calipers.data.argument_checks import check_choice, check_number, check_whole_number
 from calipers.data.case import Case
+from calipers.data.human_label import output_digest
 from calipers.data.jsonable import plain
+from calipers.data.record import ReportCase
 from calipers.data.result_names import unique
 from calipers.errors import InvalidOptionError, NotKnownError
 from calipers.report.attempt_filter import Record, Term, all_of, field_named
@@ -36,11 +38,12 @@ from .attempt_case import (
     IDS,
     CaseMaker,
     CasePlace,
+    Confirmation,
     Expect,
     confirmation,
     digest_of,
-    key_of,
     request_of,
+    words_of,
 )
 from .attempt_source import AttemptSource, began_at, open_sources
 from .near_duplicates import NearOne, Vectors
@@ -139,7 +142,7 @@ def dataset_from(
         expect: what is expected then: the output, the tool calls, the trajectory of the calls.
         keep_personal_data: leave personal data and secrets as they are.
         redact: hooks that hide more, as stores take them; they come first.
-        beside: cases that are there already: their requests and names are taken.
+        beside: cases that are there already: their requests, names and clusters are taken.
 
     Raises:
         InvalidOptionError: an option is not valid, or no one was asked the question.
@@ -203,6 +206,8 @@ class _Candidate(msgspec.Struct):
     name: str
     stratum: str
     is_confirmed: bool
+    outcome: tuple[bytes, str] | None = None
+    """What its request and outcome are known by, if people said something of them."""
     duplicates: int = 0
     """How many attempts were left out for it."""
     drawn_of: DrawnStratum | None = None
@@ -226,6 +231,8 @@ class _Survey:
         self.hidden = hidden
         self.names: set[str] = set()
         """Names of cases that are taken."""
+        self.clusters: set[str] = set()
+        """Names of clusters that are taken."""
         self._strata, self._question, self._vectors = strata, question, vectors
         self._places: dict[bytes, int] = {}
         """The place of a request among all that differ."""
@@ -235,12 +242,15 @@ class _Survey:
         """One for each further place."""
         self._same: list[tuple[str, int]] = []
         """The names of attempts that were left out, each with the place of its request."""
+        self._said: dict[tuple[bytes, str], set[Confirmation]] = {}
+        """By request and outcome, what people said of attempts that had them."""
         for number, case in enumerate(beside, 1):
             self.names.update([case.name] if case.name else ())
-            key = key_of(plain(case.inputs))
-            if self._places.setdefault(digest_of(key), len(self._there)) == len(self._there):
+            self.clusters.update([case.cluster] if case.cluster else ())
+            request = plain(case.inputs)
+            if self._places.setdefault(digest_of(request), len(self._there)) == len(self._there):
                 self._there.append(case.name or f"case {number}")
-                self._add_vector(key)
+                self._add_vector(request)
 
     def read(self, terms: Sequence[Term]) -> None:
         """Read all attempts, and keep those that may become cases."""
@@ -286,13 +296,16 @@ class _Survey:
         self.summary.outdated_labels += outdated
         # As it will stand in the file: two that differ in an address alone are the same there.
         shown = request if self.hidden is None else self.hidden.of({"request": request})["request"]
-        key = key_of(shown)
+        known_by = digest_of(shown)
         new = _Candidate(number, position, record.name, stratum, answer == "yes")
-        place = self._places.setdefault(digest_of(key), len(self._there) + len(self._candidates))
+        if answer is not None and isinstance(record, ReportCase):
+            new.outcome = known_by, output_digest(record.output)
+            self._said.setdefault(new.outcome, set()).add(answer)
+        place = self._places.setdefault(known_by, len(self._there) + len(self._candidates))
         index = place - len(self._there)
         if index == len(self._candidates):
             self._candidates.append(new)
-            self._add_vector(key)
+            self._add_vector(shown)
         elif index < 0:
             self._same.append((new.name, place))
         else:
@@ -302,9 +315,9 @@ class _Survey:
             self._candidates[index] = stays
             self._same.append((goes.name, place))
 
-    def _add_vector(self, key: str) -> None:
+    def _add_vector(self, request: Any) -> None:
         if self._vectors is not None:
-            self._vectors.add(key)
+            self._vectors.add(words_of(request))
 
     def _stratum(self, record: Record, at: Any) -> str:
         parts: list[str] = []
@@ -344,6 +357,10 @@ class _Survey:
             count = plural(len(summary.duplicates) + len(summary.near_duplicates), "attempt")
             raise NotKnownError(f"no new case: the requests of {count} are in the dataset already")
         return sorted(left, key=lambda each: (each.source, each.position))
+
+    def is_contested(self, candidate: _Candidate) -> bool:
+        """Whether people said different things of the same outcome of the same request."""
+        return candidate.outcome is not None and len(self._said[candidate.outcome]) > 1
 
     def _name_at(self, place: int) -> str:
         """What the request in some place is known by."""
@@ -414,6 +431,7 @@ def _make_cases(
         by_source.setdefault(each.source, {})[each.position] = each
     maker = CaseMaker(question, expect, hide)
     cases: list[Case[Any, Any, Any]] = []
+    clusters: dict[str, str] = {}
     for number, wanted in sorted(by_source.items()):
         source = survey.sources[number]
         for position, record in source.attempts(wanted.keys()):
@@ -421,10 +439,20 @@ def _make_cases(
             if request is None:  # a run that goes on may have replaced the attempt
                 continue
             each = wanted[position]
-            place = CasePlace(each.duplicates, each.drawn_of, summary.seed)
+            place = CasePlace(each.duplicates, each.drawn_of, summary.seed, survey.is_contested(each))
             made = maker.case_of(record, request, source, place)
             made.case.name = unique(str(made.case.name), survey.names)
             survey.names.add(made.case.name)
+            if (
+                record.cluster is not None
+                and made.case.cluster is not None
+                and made.case.cluster != record.cluster
+            ):
+                # Each case numbers its placeholders anew, and two clusters must not become one: error bars depend on them.
+                if record.cluster not in clusters:
+                    clusters[record.cluster] = unique(made.case.cluster, survey.clusters)
+                    survey.clusters.add(clusters[record.cluster])
+                made.case.cluster = clusters[record.cluster]
             cases.append(made.case)
             summary.confirmed += made.answer == "yes"
             summary.unknown_calls += made.lacks_calls

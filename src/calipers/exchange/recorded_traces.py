@@ -72,7 +72,7 @@ def read_traces_run(paths: Sequence[str | os.PathLike[str]]) -> FoundRun:
 def trace_record(trace: Trace, taken: dict[str, int]) -> Record:
     """The attempt that a conversation is."""
     told = dict(trace.metadata)
-    name = str(told.get("conversation_id") or trace.trace_id)
+    name = str(told.get("conversation_id") or trace.trace_id or "trace")
     number = taken.get(name, 0) + 1
     taken[name] = number
     seconds = trace.total_latency_ms / 1000

@@ -2,10 +2,15 @@
 
 A JSON Lines file keeps its bytes. Of a document the data is kept, with evaluators as they are written, and the comments before the first
 key; a YAML file loses its other comments. A CSV or Parquet file is written again as a table.
+
+What is added depends on what is there, so one process at a time reads a file and adds to it: `only_adder`.
 """
 
 import itertools
-from collections.abc import Iterator, Sequence
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +30,39 @@ from .save import save_dataset
 from .value_type import case_types
 
 
+@contextmanager
+def only_adder(path: Path, waits: Callable[[], object]) -> Iterator[None]:
+    """A block in which no other process is in such a block for the same file.
+
+    On Windows, and in file systems without locks, another one may be.
+
+    Args:
+        path: of the file, which is there.
+        waits: called before it waits for another process.
+    """
+    if sys.platform == "win32":
+        yield
+        return
+    import fcntl
+
+    while True:
+        with path.open("rb") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                waits()
+                fcntl.flock(file, fcntl.LOCK_EX)
+            except OSError:  # a file system without locks
+                yield
+                return
+            # Adding puts another file in its place, and the lock is to be that of the one that is there.
+            if os.path.samestat(os.fstat(file.fileno()), path.stat()):
+                yield
+                return
+
+
 def named_requests(path: Path) -> Iterator[Case[Any, Any, Any]]:
-    """The cases of a file with nothing but their names and inputs, or turns: evaluators of the user need not be known.
+    """The cases of a file with nothing but their names, clusters and inputs, or turns: evaluators of the user need not be known.
 
     Raises:
         DatasetFileError: it is no dataset file.
@@ -47,7 +83,7 @@ def named_requests(path: Path) -> Iterator[Case[Any, Any, Any]]:
             data = msgspec.json.decode(each) if isinstance(each, msgspec.Raw) else each
             turns = [turn if isinstance(turn, str) else turn["user"] for turn in data.get("turns", ())]
             fields: dict[str, Any] = {"turns": turns} if turns else {"inputs": data["inputs"]}
-            yield Case(name=data.get("name"), **fields)
+            yield Case(name=data.get("name"), cluster=data.get("cluster"), **fields)
         except (msgspec.DecodeError, InvalidCaseError, AttributeError, KeyError, TypeError) as error:
             raise DatasetFileError(
                 f"case {number} of {str(path)!r} is no case, so nothing can be added: `calipers check` says what is wrong"

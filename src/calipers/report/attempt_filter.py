@@ -11,12 +11,12 @@ A filter is a row of terms, and an attempt has to meet all of them. `parse_filte
 | `score.f1<0.6`, `metric.retries>2` | a number of an evaluator, or of the task |
 | `meta.lang:de`, `meta.age>30` | a field of the metadata |
 | `cost>0.01`, `duration>2s`, `tokens>5000` | dollars, seconds (also `ms`, `min`), tokens in and out; `input_tokens`, `output_tokens`, `requests` |
-| `time>2026-11-01` | when it began: a date, or a moment in ISO 8601; without a zone, UTC |
+| `time>2026-11-01` | when it began: a date, or a moment in ISO 8601; without a zone, UTC; `time:2026-11-01` is all of that day |
 | `agent:`, `model:`, `case:`, `error:` | names: of the agent, its model, the case, the type of the error |
 | `text:`, `input:`, `output:` | all of what the bare words search, or a part of it |
 
 `-` before a term turns it round. `tag:(refund OR late)` is met by either. A text is the same in capitals; `*` at its end stands for any
-ending, and `~` before it means that it stands anywhere: `error:Time*`, `input:~refund`. `text:` always means anywhere. In quotes a text
+ending, alone for any text, and `~` before it means that it stands anywhere: `error:Time*`, `input:~refund`. `text:` always means anywhere. In quotes a text
 stands for itself; `\"` and `\\` are a quote and a backslash. Numbers and times compare by `:`, `>`, `>=`, `<` and `<=`.
 
 **What is not known of an attempt meets neither a term nor its opposite**: where no cost was measured, `cost>1` and `-cost>1` both leave the attempt out.
@@ -26,7 +26,7 @@ What an attempt is known not to have, such as a tag, is another thing: `-tag:ref
 import operator
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 import msgspec
@@ -253,6 +253,8 @@ def _meets(value: Any, sign: Operator, wanted: Wanted, kind: _Kind) -> bool:
     """Whether one value of an attempt is what a term wants."""
     if kind == "time":
         moment = _moment(wanted.text)
+        if sign == ":" and (day := _day(wanted.text)) is not None:
+            return bool(value.astimezone(UTC).date() == day)
         return moment is not None and _COMPARE[sign](value, moment)
     if kind in {"number", "seconds"} or sign not in {":", "~"}:
         number = _number(wanted.text, kind)
@@ -276,6 +278,13 @@ def _number(text: str, kind: _Kind) -> float | None:
     if found is None or (found[2] and kind != "seconds"):
         return None
     return float(found[1]) * (_UNITS[found[2]] if found[2] else 1)
+
+
+def _day(text: str) -> date | None:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        return None
 
 
 def _moment(text: str) -> datetime | None:
@@ -401,8 +410,8 @@ def _read_value(text: str, place: int) -> tuple[Wanted, int]:
         raise _wrong(text, place, "expected a value; one with other signs is written in quotes")
     if found[1] is not None:
         return Wanted(_unescaped(found[1])), found.end()
-    is_beginning = len(found[2]) > 1 and found[2].endswith("*")
-    return Wanted(found[2].removesuffix("*") if is_beginning else found[2], is_beginning), found.end()
+    is_beginning = found[2].endswith("*")
+    return Wanted(found[2].removesuffix("*"), is_beginning), found.end()
 
 
 def _after_spaces(text: str, place: int) -> int:
@@ -447,7 +456,7 @@ def _check_values(text: str, place: int, term: Term) -> None:
             and wants_number
             and (_number(value.text, field.kind) is None or value.is_beginning)
         ):
-            raise _wrong(text, place, f"{value.text!r} is no number")
+            raise _wrong(text, place, f"{str(value)!r} is no number")
 
 
 def _wrong(text: str, place: int, what: str) -> InvalidOptionError:

@@ -177,6 +177,33 @@ def test_calls_go_through_interceptors_and_what_the_agent_saw_is_recorded(interc
     assert evaluate(AGENT, asked[1]).cases[0].output == "GOLD (1)"
 
 
+def test_interceptors_see_the_arguments_that_the_model_chose_as_the_trace_has_them(intercepted):
+    class Size(BaseModel):
+        width: int
+        depth: int = 5
+
+    @langchain_tool
+    def look(word: str, runtime: ToolRuntime, times: int = 3, size: Size | None = None) -> str:
+        """Look a word up."""
+        return f"{word} {times} {size}"
+
+    class Picky(Model):
+        def _generate(self, messages, *args, **options):
+            if messages[-1].type == "tool":
+                answer = AIMessage(" and ".join(each.content for each in messages if each.type == "tool"))
+            else:
+                given = {"word": "a"}, {"word": "b", "times": "2", "size": {"width": "1"}}
+                calls = [{"name": "look", "args": each, "id": each["word"]} for each in given]
+                answer = AIMessage("", tool_calls=calls)
+            return ChatResult(generations=[ChatGeneration(message=answer)])
+
+    report, one = intercepted(lambda: evaluate(create_agent(Picky(), [look]), Case(inputs="go")))
+    assert report.cases[0].output == "a 3 None and b 2 width=1 depth=5"
+    calls = [(call.name, call.arguments) for call in report.cases[0].trace.tool_calls]
+    assert sorted(calls, key=str) == sorted(one.asked, key=str)
+    assert ("look", {"word": "b", "times": "2", "size": {"width": "1"}}) in one.asked
+
+
 def test_an_artifact_beside_the_content_stays_and_handled_errors_are_told(intercepted):
     @langchain_tool(response_format="content_and_artifact")
     def find(word: str) -> Any:

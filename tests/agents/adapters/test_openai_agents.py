@@ -6,7 +6,17 @@ import pytest
 from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText
 from pydantic import BaseModel
 
-from agents import Agent, Model, ModelResponse, RunContextWrapper, RunHooks, Usage, function_tool
+from agents import (
+    Agent,
+    Model,
+    ModelResponse,
+    RunConfig,
+    RunContextWrapper,
+    RunHooks,
+    Runner,
+    Usage,
+    function_tool,
+)
 from calipers import Case, Dataset
 from calipers.agents import Adapter, OpenAIAgentsAdapter, ToolCall, tool
 from calipers.errors import TaskContractError
@@ -176,6 +186,18 @@ def test_the_tools_behind_a_handoff_are_intercepted_too(intercepted):
     _, one = intercepted(lambda: evaluate(agent, talk))
     assert one.asked == [("find", {"word": "gold"})]
     assert agent.handoffs == [AGENT]
+
+
+def test_an_agent_as_a_tool_is_one_call_for_interceptors_as_it_is_in_the_trace(intercepted):
+    @function_tool
+    async def ask(word: str) -> str:
+        found = await Runner.run(AGENT, f"find {word}", run_config=RunConfig(tracing_disabled=True))
+        return found.final_output
+
+    boss = Agent(name="boss", model=Scripted(), tools=[ask])
+    report, one = intercepted(lambda: evaluate(boss, Case(inputs="ask gold")))
+    assert one.asked == [("ask", {"word": "gold"})]
+    assert [call.name for call in report.cases[0].trace.tool_calls] == ["ask"]
 
 
 def test_it_is_an_adapter_and_other_objects_are_refused():

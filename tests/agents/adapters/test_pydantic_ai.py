@@ -180,6 +180,26 @@ def test_a_marked_tool_of_an_agent_is_intercepted_once_and_its_answer_never(inte
     assert [call.output for call in report.cases[0].trace.tool_calls] == [3]
 
 
+def test_interceptors_see_the_arguments_that_the_model_chose_as_the_trace_has_them(intercepted):
+    agent = make()
+
+    @agent.tool_plain
+    def count(word: str, *, times: int = 3) -> str:
+        return word * times
+
+    asked = [ToolCallPart("count", {"word": "a"}), ToolCallPart("count", '{"word": "b", "times": "2"}')]
+    first = FunctionModel(
+        lambda messages, info: ModelResponse(parts=asked if len(messages) == 1 else [TextPart("done")])
+    )
+    report, one = intercepted(
+        lambda: evaluate(
+            PydanticAIAdapter(agent, options={"deps": Secret(), "model": first}), Case(inputs="x")
+        )
+    )
+    calls = [(call.name, call.arguments) for call in report.cases[0].trace.tool_calls]
+    assert calls == one.asked == [("count", {"word": "a"}), ("count", {"word": "b", "times": "2"})]
+
+
 def quote(word: str) -> int:
     return len(word)
 

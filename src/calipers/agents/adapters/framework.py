@@ -17,7 +17,7 @@ that is also marked with `@tool` is one call: the mark is right about its values
 import functools
 import inspect
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextvars import ContextVar
 from importlib import import_module
 from typing import Any, ClassVar
@@ -181,6 +181,15 @@ def _replace_once(owner: type, name: str, replacement: Callable[..., Any]) -> No
     replaced = functools.wraps(own)(method_later if inspect.iscoroutinefunction(own) else method)
     setattr(replaced, _REPLACED, True)
     setattr(owner, name, replaced)
+
+
+async def call_apart(function: Callable[..., Awaitable[Any]], *args: Any) -> Any:
+    """Call what runs a tool: an agent that it asks meanwhile has methods of the framework as they were."""
+    token = _INTERCEPTED.set(False)
+    try:
+        return await function(*args)
+    finally:
+        _INTERCEPTED.reset(token)
 
 
 def no_agent(agent: Any, of: str) -> TaskContractError:

@@ -110,27 +110,23 @@ class LangChainAdapter(FrameworkAdapter):
         return [*history, *said] if isinstance(self.agent, BaseChatModel) else inputs
 
 
-_CONFIG = frozenset({"config", "run_manager"})
-"""What LangChain passes to a tool besides."""
+def _with_stand_in(run: Any, tool: Any, tool_input: Any, *args: Any, **given: Any) -> Any:
+    return run(_stand_in(tool, _chosen(tool, tool_input)), tool_input, *args, **given)
 
 
-def _with_stand_in(run: Any, tool: Any, *args: Any, **given: Any) -> Any:
-    return run(_stand_in(tool), *args, **given)
-
-
-def _stand_in(tool: Any) -> Any:
+def _stand_in(tool: Any, chosen: dict[str, Any]) -> Any:
     """A copy of a tool whose calls go through the interceptors: inside of LangChain's callbacks and its handling of errors."""
     has_artifact = tool.response_format == "content_and_artifact"
 
     @functools.wraps(tool._run)  # noqa: SLF001 - what a tool of LangChain is made by
     def run(*args: Any, **given: Any) -> Any:
         call = _Call(functools.partial(tool._run, *args, **given), has_artifact=has_artifact)  # noqa: SLF001
-        return call.seen(call_tool(tool.name, _chosen(tool, args, given), call.run))
+        return call.seen(call_tool(tool.name, chosen, call.run))
 
     @functools.wraps(tool._arun)  # noqa: SLF001
     async def arun(*args: Any, **given: Any) -> Any:
         call = _Call(functools.partial(tool._arun, *args, **given), has_artifact=has_artifact)  # noqa: SLF001
-        return call.seen(await await_tool(tool.name, _chosen(tool, args, given), call.run_later))
+        return call.seen(await await_tool(tool.name, chosen, call.run_later))
 
     stand_in = copy.copy(tool)
     stand_in.__dict__.update(_run=run, _arun=arun)
@@ -160,15 +156,18 @@ class _Call:
         return (content, self._artifact) if self._has_artifact else content
 
 
-def _chosen(tool: Any, args: tuple[Any, ...], given: dict[str, Any]) -> dict[str, Any]:
-    """The arguments that a model chose, by name."""
+def _chosen(tool: Any, given: Any) -> dict[str, Any]:
+    """The arguments that a model chose, by name, as it chose them: the tool itself gets them checked, and with those that LangChain adds."""
     schema = tool.tool_call_schema
     fields = schema.get("properties") if isinstance(schema, dict) else getattr(schema, "model_fields", None)
-    named = {name: value for name, value in given.items() if name not in _CONFIG}
-    if fields:
-        named = {name: value for name, value in named.items() if name in fields}
-    chosen = {**dict(zip(fields or (), args, strict=False)), **named}
-    return {name: value for name, value in chosen.items() if not is_injected_value(value)}
+    if not isinstance(given, dict):
+        return {next(iter(fields or ()), "input"): given}
+    names = {*(fields or ()), *(getattr(field, "alias", None) for field in (fields or {}).values())}
+    return {
+        name: value
+        for name, value in given.items()
+        if (name in names or not fields) and not is_injected_value(value)
+    }
 
 
 def _answer(returned: Any) -> Any:

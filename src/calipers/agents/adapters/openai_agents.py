@@ -3,7 +3,7 @@
 - A handoff is a call of the tool by which the model makes it. The next turn of a conversation goes to the agent that answered last.
 - The SDK tells its model in words that a tool failed; the adapter hears of it from `RunConfig.tool_error_formatter`. A tool with a
   `failure_error_function` of its own has a result: the words that this function makes.
-- An agent that another one uses as a tool is one call: the SDK runs it apart.
+- An agent that another one uses as a tool is one call, in the trace and for interceptors: the SDK runs it apart.
 - Hosted tools run at the provider, as part of the model's answer, and do not go through interceptors.
 """
 
@@ -20,7 +20,7 @@ from calipers.models.model_answer import Usage
 from calipers.models.prices import cost_of
 from calipers.spans.messages import Call, Result, Text, arguments_of, parts_of, read_messages
 
-from .framework import FrameworkAdapter, load_framework, no_agent, replace_once, tell
+from .framework import FrameworkAdapter, call_apart, load_framework, no_agent, replace_once, tell
 from .observed_calls import ObservedCalls
 
 _AGENT = "agent"
@@ -108,7 +108,7 @@ def _stand_in(tool: Any) -> Any:
     async def invoke(context: Any, arguments: str) -> Any:
         given = arguments_of(arguments)
         chosen = given if isinstance(given, dict) else {}
-        return await await_tool(tool.name, chosen, functools.partial(own, context, arguments))
+        return await await_tool(tool.name, chosen, functools.partial(call_apart, own, context, arguments))
 
     if own is handler:
         stand_in.on_invoke_tool = invoke

@@ -121,7 +121,7 @@ def _capability_class() -> Any:
             """Run a tool."""
             began, start, error = datetime.now(UTC), perf_counter(), None
             try:
-                return await await_tool(call.tool_name, dict(args), functools.partial(handler, args))
+                return await await_tool(call.tool_name, call.args_as_dict(), functools.partial(handler, args))
             except BaseException as raised:
                 error = error_text(raised)
                 raise

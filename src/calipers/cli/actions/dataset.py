@@ -21,7 +21,7 @@ from calipers.exchange.production_cases import (
     ProductionCases,
     dataset_from,
 )
-from calipers.files.added_cases import add_cases, named_requests
+from calipers.files.added_cases import add_cases, named_requests, only_adder
 from calipers.files.dataset_document import format_of
 from calipers.files.save import save_dataset
 from calipers.run.dataset import Dataset
@@ -66,6 +66,10 @@ def dataset_from_sources(
     except MissingExtraError as error:
         raise CommandError(f"{error}. --keep-personal-data writes personal data as it is") from error
     with ExitStack() as opened:
+        if is_added:
+            opened.enter_context(
+                only_adder(path, lambda: note(f"Another command adds to {out}: waiting for it to end"))
+            )
         kept: Store | None = None
         named: list[str] = []
         for source in sources:
@@ -95,15 +99,8 @@ def dataset_from_sources(
             )
         except NotKnownError as error:
             raise CommandError(str(error), NOTHING) from error
-    _write(path, made, is_added=is_added)
-    if json:
-        click.echo(json_text.dumps(plain(made.summary), indent=2))
-    else:
-        for line in _summary_lines(made.summary):
-            note(line)
-    for each in made.summary.notes:
-        note(each)
-    note(f"{'Added to' if is_added else 'Wrote'} {out}: {plural(made.summary.written, 'case')}")
+        _write(path, made, is_added=is_added, force=force)
+    _report(made.summary, out, is_added=is_added, json=json)
     return PASSED
 
 
@@ -124,7 +121,12 @@ def _check_options(
         )
 
 
-def _write(path: Path, made: ProductionCases, *, is_added: bool) -> None:
+def _write(path: Path, made: ProductionCases, *, is_added: bool, force: bool) -> None:
+    if not is_added and not force and path.exists():
+        raise CommandError(
+            f"{str(path)!r} came to be there meanwhile, and stays: --append adds to it, --force writes over it",
+            USAGE,
+        )
     cases: list[Case[Any, Any, Any]] = list(made.dataset.cases)
     if format_of(path) == "csv":
         for case in cases:
@@ -141,6 +143,17 @@ def _cell(value: Any) -> str:
 
 
 # ---------------------------------------------------------------------- what became of the attempts
+
+
+def _report(summary: DatasetSummary, out: str, *, is_added: bool, json: bool) -> None:
+    if json:
+        click.echo(json_text.dumps(plain(summary), indent=2))
+    else:
+        for line in _summary_lines(summary):
+            note(line)
+    for each in summary.notes:
+        note(each)
+    note(f"{'Added to' if is_added else 'Wrote'} {out}: {plural(summary.written, 'case')}")
 
 
 def _summary_lines(summary: DatasetSummary) -> list[str]:
