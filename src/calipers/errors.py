@@ -389,7 +389,7 @@ class TapeError(CalipersError, RuntimeError):
 
 
 class TapeFileError(TapeError):
-    """A tape that cannot be read: damaged, of another version, or no tape at all."""
+    """A tape that cannot be read, since it is damaged, of another version, or no tape at all; or one that cannot be written."""
 
 
 class SandboxError(CalipersError, RuntimeError):

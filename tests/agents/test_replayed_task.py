@@ -2,16 +2,21 @@
 
 import asyncio
 import json
+import math
 import os
 import signal
 import subprocess
 import sys
 import tempfile
+import uuid
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 
 import anthropic
+import httpx
 import openai
 import pytest
 from hypothesis import given
@@ -29,8 +34,9 @@ from calipers.agents import (
     intercepting_tools,
     tool,
 )
+from calipers.agents.tool_interception import call_tool
 from calipers.errors import InvalidOptionError, TapeError, TapeFileError
-from calipers.models import Ask, RemoteModel
+from calipers.models import Ask, RemoteModel, using_cache
 from calipers.process.loop import run_sync
 from calipers.testing import AnthropicServer, OpenAIServer, Reply
 
@@ -154,6 +160,59 @@ def test_a_tape_has_no_header_and_no_secret(tape):
     assert "authorization" not in tape.read_text().lower()
 
 
+def test_a_secret_is_not_on_the_tape_either_where_the_agent_repeats_it_in_a_prompt(tape):
+    @tool
+    def account() -> dict[str, str]:
+        return {"user": "bob", "password": "correct-horse-battery"}
+
+    def agent(url):
+        def ask(inputs):
+            prompt = [{"role": "user", "content": f"{account()['password']}, {inputs['token']}"}]
+            with openai.OpenAI(base_url=url, api_key="k", max_retries=0) as client:
+                answer = client.chat.completions.create(model="m", messages=prompt)
+            return answer.choices[0].message.content
+
+        return ask
+
+    inputs = {"token": "abcd-efgh"}
+    with OpenAIServer(lambda received: Reply(text=received.json["messages"][0]["content"])) as server:
+        RecordedTask(agent(server.url), tape)(inputs)
+    assert "battery" not in tape.read_text()
+    assert "efgh" not in tape.read_text()
+    assert ReplayedTask(agent(server.url), tape)(inputs) == "[redacted], [redacted]"
+
+
+def test_what_the_mark_of_a_tool_redacts_is_not_on_the_tape(tape):
+    @tool(redact=["number", "return"])
+    def pay(number: str, pin: int) -> str:
+        return f"paid with {number}"
+
+    @tool(redact=lambda name, value: value[:4] if name in ("note", "raise") else value)
+    def write(note: str) -> str:
+        raise ValueError(f"too long: {note}")
+
+    @tool
+    def say(text: str) -> str:
+        return text
+
+    def agent(_):
+        paid = pay("DE89 3704", pin=3)
+        with suppress(ValueError):
+            write("it rains outside")
+        return say(f"{paid} of DE89 3704")
+
+    def framework(_):
+        return call_tool("pay", {"number": "DE89 3704", "pin": 3}, lambda: pay("DE89 3704", pin=3))
+
+    assert RecordedTask(framework, tape)("x") == "paid with DE89 3704"
+    assert "3704" not in tape.read_text()
+    assert ReplayedTask(framework, tape)("x") == "[redacted]"
+    assert RecordedTask(agent, tape)("x") == "paid with DE89 3704 of DE89 3704"
+    assert "3704" not in tape.read_text()
+    assert "outside" not in tape.read_text()
+    assert ReplayedTask(agent, tape)("x") == "[redacted] of [redacted]"
+
+
 @pytest.mark.parametrize("streams", [False, True])
 def test_the_sdk_of_anthropic_is_replayed_sync_and_async_and_as_a_stream(tape, streams):
     given = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "Hi"}]}
@@ -200,6 +259,73 @@ def test_a_stream_of_openai_is_on_the_tape_event_by_event_and_comes_again(tape):
     (exchange,) = Tape.read(tape).attempts[0].exchanges
     assert exchange.answered["stream"][-1] == "data: [DONE]"
     assert ReplayedTask(ask(server.url), tape)("x") == expected
+
+
+def test_a_stream_that_the_agent_leaves_half_way_is_on_the_tape_up_to_there(tape):
+    """Which it often does without closing the stream."""
+    body = {"model": "m", "messages": [], "stream": True}
+
+    def agent(url, enough):
+        def ask(_):
+            asked = client.build_request("POST", f"{url}/chat/completions", json=body)
+            opened.append(client.send(asked, stream=True))
+            said = []
+            for line in opened[-1].iter_lines():
+                said.append(line)
+                if enough in line:
+                    break
+            return said
+
+        return ask
+
+    opened = []
+    with httpx.Client() as client, OpenAIServer(Reply(text="one two " * 40_000)) as server:
+        said = RecordedTask(agent(server.url, "one two"), tape)("x")
+        opened[0].close()
+        assert ReplayedTask(agent(server.url, "one two"), tape)("x") == said
+        with pytest.raises(TapeError, match="it read more of the answer of the model 'm' than it did then"):
+            ReplayedTask(agent(server.url, "[DONE]"), tape)("x")
+
+
+def test_an_answer_that_is_cancelled_while_it_comes_is_no_outcome(tape):
+    async def ask(_):
+        async with httpx.AsyncClient() as client:
+            try:
+                async with asyncio.timeout(0.3):
+                    return (await client.post(f"{url}/chat/completions", json={"model": "m"})).text
+            except TimeoutError:
+                return "too late"
+
+    with OpenAIServer(Reply(text="Hello", fault="stall")) as server:
+        url = server.url
+        assert asyncio.run(RecordedTask(ask, tape)("x")) == "too late"
+    assert Tape.read(tape).attempts[0].exchanges == []
+
+
+def test_an_error_of_a_server_comes_back_with_what_it_says_of_asking_again(tape):
+    def ask(_):
+        with openai.OpenAI(base_url=url, api_key="k", max_retries=3) as client:
+            try:
+                return client.completions.create(model="m", prompt=_).choices
+            except openai.RateLimitError as error:
+                return error.status_code
+
+    with OpenAIServer(Reply(status=429, headers={"x-should-retry": "false", "retry-after": "50"})) as server:
+        url = server.url
+        assert RecordedTask(ask, tape)("x") == 429
+        assert len(server.requests) == 1
+    assert ReplayedTask(ask, tape)("x") == 429
+
+
+@pytest.mark.parametrize("answer", [bytes(range(256)), b'"a text in quotes"', b"[1e999]", b"a text", b""])
+def test_an_answer_of_any_kind_comes_back_byte_by_byte(tape, answer):
+    def ask(_):
+        return httpx.post(f"{url}/audio/speech", files={"sample": bytes(range(256))}).content
+
+    with OpenAIServer(Reply(raw=answer)) as server:
+        url = server.url
+        assert RecordedTask(ask, tape)("x") == answer
+    assert ReplayedTask(ask, tape)("x") == answer
 
 
 def test_an_agent_of_pydantic_ai_is_replayed(tape):
@@ -250,6 +376,25 @@ def test_a_model_of_calipers_that_an_agent_asks_is_on_the_tape_and_a_judge_is_no
         asked = len(server.requests)
         assert run(dataset, ReplayedTask(agent, tape)).pass_rate().value == 1
         assert len(server.requests) == asked + 1
+
+
+def test_a_cache_of_answers_has_no_part_in_a_tape(tape, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    said = iter(["first", "second"])
+
+    async def agent(question):
+        asked = Ask(messages=[{"role": "user", "content": question}])
+        return (await RemoteModel("openai:m", base_url=server.url).ask(asked)).text
+
+    class Cache(dict):
+        put = dict.__setitem__
+
+    with using_cache(Cache()):
+        with OpenAIServer(lambda _: Reply(text=next(said))) as server:
+            assert only(run(one_case(), agent)).output == "first"
+            assert only(run(one_case(), RecordedTask(agent, tape))).output == "second"
+        assert only(run(one_case(), ReplayedTask(agent, tape))).output == "second"
+        assert only(run(one_case(), agent)).output == "first"
 
 
 def test_repeats_retries_and_side_by_side_attempts_each_find_their_own_exchanges(tape):
@@ -316,12 +461,26 @@ class Point:
     y: int = 0
 
 
+@dataclass
+class Account:
+    user: str
+    password: str
+
+
 class Opaque:
     pass
 
 
 def test_what_json_cannot_hold_is_made_again_or_the_replay_says_that_it_cannot(tape):
-    results = {"point": Point(1, 2), "pair": (1, 2), "opaque": Opaque()}
+    results = {
+        "point": Point(1, 2),
+        "pair": (1, 2),
+        "rows": [(1, date(2026, 1, 2)), (2, None)],
+        "named": {"a/b": Point(1), "path": Path("x"), "plain": [1]},
+        "not a number": [math.nan],
+        "secret": Account("bob", "hunter2-hunter2"),
+        "opaque": [Opaque()],
+    }
 
     @tool
     def get(name: str):
@@ -336,8 +495,82 @@ def test_what_json_cannot_hold_is_made_again_or_the_replay_says_that_it_cannot(t
     replay = ReplayedTask(agent, tape)
     assert replay("point") == Point(1, 2)
     assert replay("pair") == (1, 2)
-    with pytest.raises(TapeError, match="cannot be made of plain data: have it return what JSON can hold"):
+    assert replay("rows") == results["rows"]
+    assert replay("named") == results["named"]
+    assert math.isnan(replay("not a number")[0])
+    assert replay("secret") == Account("bob", "[redacted]")
+    with pytest.raises(TapeError, match="Opaque at /0, which cannot be made of plain data: have it return"):
         replay("opaque")
+
+
+def test_each_replay_has_values_of_its_own_that_the_agent_may_change(tape):
+    @tool
+    def basket() -> list[str]:
+        return ["desk"]
+
+    def agent(_):
+        things = basket()
+        things.append("lamp")
+        return things
+
+    RecordedTask(agent, tape)("x")
+    read = Tape.read(tape)
+    assert [ReplayedTask(agent, read)("x") for _ in range(2)] == [["desk", "lamp"]] * 2
+    RecordedTask(agent, tape, append=True)("y")
+    fork = ReplayedTask(agent, tape, fork=Fork(at=1, result=[]))
+    assert [fork(each) for each in "xy"] == [["lamp"]] * 2
+
+
+class OddError(Exception):
+    """One that its arguments do not tell."""
+
+    def __init__(self, code, text):
+        super().__init__(code)
+        self.text = text
+
+    def __str__(self):
+        return self.text
+
+
+def test_an_error_comes_back_as_its_class_with_its_text_and_a_group_with_its_errors(tape):
+    errors = [
+        OddError(7, "it is odd"),
+        UnicodeDecodeError("utf-8", b"x", 0, 1, "bad"),
+        ExceptionGroup("two", [ValueError("a"), ExceptionGroup("one", [KeyError("b")])]),
+    ]
+
+    @tool
+    def fail(number: int) -> None:
+        raise errors[number]
+
+    def agent(number):
+        try:
+            fail(number)
+        except (OddError, UnicodeDecodeError, ExceptionGroup) as error:
+            return type(error).__name__, str(error), repr(getattr(error, "exceptions", None))
+
+    record = RecordedTask(agent, tape)
+    first = [record(number) for number in range(3)]
+    replay = ReplayedTask(agent, tape)
+    assert [replay(number) for number in range(3)] == first
+
+
+def test_an_error_that_cannot_be_made_again_fails_the_replay(tape):
+    from pydantic import TypeAdapter, ValidationError
+
+    @tool
+    def check() -> int:
+        return TypeAdapter(int).validate_python("x")
+
+    def agent(_):
+        try:
+            return check()
+        except ValidationError:
+            return "invalid"
+
+    assert RecordedTask(agent, tape)("x") == "invalid"
+    with pytest.raises(TapeError, match="ValidationError, which cannot be made again"):
+        ReplayedTask(agent, tape)("x")
 
 
 JSON = st.recursive(
@@ -464,7 +697,34 @@ def test_calls_side_by_side_may_come_in_any_order(tape):
     assert asyncio.run(ReplayedTask(agent("c", "a", "a", "b"), tape)("x")) == first
 
 
+def test_an_id_that_is_made_for_each_request_does_not_count_and_one_that_was_given_does(tape):
+    first, second = str(uuid.uuid4()), str(uuid.uuid4())
+
+    @tool
+    def look(order: str, request: str) -> str:
+        return f"saw {order}"
+
+    def agent(order):
+        def ask(_):
+            return [look(order, f"{kind}-{uuid.uuid4().hex}") for kind in "ab"]
+
+        return ask
+
+    assert RecordedTask(agent(first), tape)({"order": first}) == [f"saw {first}"] * 2
+    assert ReplayedTask(agent(first), tape)({"order": first}) == [f"saw {first}"] * 2
+    with pytest.raises(TapeError, match=r"differs in arguments\.order"):
+        ReplayedTask(agent(second), tape)({"order": first})
+
+
 # ---------------------------------------------------------------------- files
+
+
+NEXT = "\n"
+BEGUN = '{"tape": 1}\n{"attempt": 1, "case": "", "inputs": "i", "repeat": 1, "try": 1}\n'
+CALLED = (
+    '{"attempt": 1, "step": 1, "kind": "tool", "asked": {"name": "f", "arguments": {}}, '
+    '"answered": {"value": 1}, "seconds": 0}\n'
+)
 
 
 @pytest.mark.parametrize(
@@ -476,6 +736,9 @@ def test_calls_side_by_side_may_come_in_any_order(tape):
         ('{"tape": 2}\n', "a tape of version 2, and this release reads version 1"),
         ('{"tape": 1}\n{"attempt": 1, "steps": 3}\n', "line 2: attempt 1 has not begun"),
         ('{"tape": 1}\n{"attempt": 1, "stops": 3}\n', "line 2: Object "),
+        (f"{BEGUN}{CALLED}{CALLED}", "line 4: step 1 of attempt 1 is there twice: something else wrote"),
+        (f"{BEGUN}{BEGUN.partition(NEXT)[2]}", "line 3: attempt 1 begins twice: something else wrote"),
+        (f"{BEGUN}{CALLED.replace('value', 'result')}", "line 3: `answered` has no outcome of a tool"),
     ],
 )
 def test_a_damaged_tape_is_refused_before_the_run_with_the_line(tape, text, why):
@@ -501,6 +764,44 @@ def test_two_recordings_that_write_to_one_file_are_told_apart(tape):
     with pytest.raises(TapeFileError, match="something else writes to the tape"):
         first("y")
 
+    @tool
+    def begins_another() -> str:
+        return second("z")
+
+    def agent(_):
+        with suppress(TapeError):
+            return begins_another()
+
+    second = RecordedTask(str, tape)
+    with pytest.raises(TapeFileError, match="something else writes to the tape"):
+        RecordedTask(agent, tape)("x")
+
+
+def test_a_tape_that_cannot_be_written_fails_the_attempt_and_has_whole_lines(tape):
+    resource = pytest.importorskip("resource")
+
+    @tool
+    def look(where: str) -> str:
+        return where * 200
+
+    def agent(_):
+        with suppress(TapeError):
+            look("here")
+        return "done"
+
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (500, before[1]))
+    try:
+        with pytest.raises(TapeFileError, match="cannot be written: File too large"):
+            RecordedTask(agent, tape)("x")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, ignored)
+    assert not Tape.read(tape).is_cut
+    with pytest.raises(TapeFileError, match=r"in a file.* cannot be written"):
+        RecordedTask(agent, tape / "in a file")("x")
+
 
 def test_inputs_and_arguments_that_only_have_a_place_in_memory_are_the_same_in_each_process(tape):
     @tool
@@ -509,6 +810,20 @@ def test_inputs_and_arguments_that_only_have_a_place_in_memory_are_the_same_in_e
 
     RecordedTask(look, tape)(Opaque())
     assert ReplayedTask(look, tape)(Opaque()) == "seen"
+
+
+def test_a_thread_without_the_context_of_its_attempt_calls_no_marked_tool_while_a_tape_is_replayed(tape):
+    shop = Shop()
+    price = shop.price()
+
+    def agent(_):
+        with ThreadPoolExecutor() as pool:
+            return list(pool.map(price, ["desk", "lamp"]))
+
+    assert RecordedTask(agent, tape)("x") == [120, 30]
+    with pytest.raises(TapeError, match="'price' was called outside of any attempt while a tape is replayed"):
+        ReplayedTask(agent, tape)("x")
+    assert shop.reached == 2
 
 
 def test_an_exchange_that_the_agent_gave_up_has_no_outcome_on_the_tape(tape):

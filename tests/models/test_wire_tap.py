@@ -35,6 +35,9 @@ class Tap:
             raise self.answer
         return request if self.answer is None else self.answer
 
+    def coming(self, request, so_far):
+        pass
+
     def told(self, request, outcome):
         self.heard.append((request, outcome))
 
@@ -49,6 +52,9 @@ class Tap:
         ("https://generativelanguage.googleapis.com/v1beta/models/m:streamGenerateContent?alt=sse", True),
         ("https://bedrock-runtime.eu.amazonaws.com/model/m/converse-stream", True),
         ("http://localhost:11434/api/chat", True),
+        ("https://api.openai.com/v1/images/generations", True),
+        ("https://api.openai.com/v1/audio/transcriptions", True),
+        ("https://api.cohere.com/v2/rerank", True),
         ("https://shop.example/orders", False),
         ("https://chat.example/api/messages", False),
         ("https://api.openai.com/v1/files", False),
@@ -118,6 +124,33 @@ def test_a_client_of_aiohttp_passes_taps_and_gets_a_response_of_its_own_kind():
         assert asyncio.run(ask("http://x/v1", data=b"{}")) == (200, b"data: 1\n\n")
     with tapping(Tap()), pytest.raises(TapeError, match="sends FormData, which a tape cannot record"):
         asyncio.run(ask("http://x/v1", data=aiohttp.FormData({"a": "b"})))
+
+
+def test_a_response_of_aiohttp_that_taps_hear_is_the_servers_own():
+    async def ask(url):
+        async with (
+            aiohttp.ClientSession(base_url=f"{url}/") as session,
+            session.post("chat/completions", json=CHAT) as response,
+        ):
+            streamed = b"".join([chunk async for chunk in response.content.iter_any()])
+            told = response.method, str(response.request_info.url), response.headers.get("x-sent-at")
+            return *told, streamed
+
+    tap = Tap()
+    with OpenAIServer(Reply(text="Hello", headers={"x-sent-at": "noon"})) as server, tapping(tap):
+        asked = asyncio.run(ask(server.url))
+    ((request, outcome),) = tap.heard
+    assert request.url == f"{server.url}/chat/completions"
+    assert asked == ("POST", f"{server.url}/chat/completions", "noon", outcome.body)
+    with tapping(Tap(outcome)):
+        assert asyncio.run(ask(server.url)) == (*asked[:2], None, outcome.body)
+
+
+def test_a_response_of_httpx_that_a_tap_gives_knows_how_long_it_took():
+    with tapping(Tap(WireAnswer(200, "text/plain", b"said"))), httpx.Client() as client:
+        answer = client.post("http://x/v1/chat/completions", json=CHAT)
+    assert answer.text == "said"
+    assert answer.elapsed.total_seconds() >= 0
 
 
 @pytest.mark.filterwarnings("ignore:Inheritance class:DeprecationWarning")  # that is how the SDK uses aiohttp

@@ -6,25 +6,30 @@ other interceptors made of it. What evaluators ask of models is not on the tape:
 
 Headers are not written. What looks like a secret is written as `[redacted]`, in what was asked and in what came back; in what a
 model said by its shape alone, since a name such as `token` means something else there. An exchange that has no outcome, since
-the agent gave it up or was given up itself, has no line.
+the agent gave it up or was given up itself, has no line. A cache of models' answers is not asked: what it has would not be on the
+tape.
 """
 
 import copy
 import json
 import threading
+from base64 import b64decode, b64encode
 from collections import Counter
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
+from hashlib import sha256
 from inspect import isawaitable
+from math import isfinite
 from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
 
 from calipers.data.argument_checks import check_flag
 from calipers.data.attempt import running_attempt
-from calipers.data.redaction import masked, masked_text, secrets_in, without
-from calipers.errors import InvalidOptionError, TaskContractError
+from calipers.data.redaction import REDACTED, masked, masked_text, secrets_in, without
+from calipers.errors import InvalidOptionError, TapeError, TaskContractError
+from calipers.models.answer_cache import using_cache
 from calipers.models.request_redaction import known_address
 from calipers.models.wire_hooks import install
 from calipers.models.wire_tap import WireAnswer, WireRequest, tapping
@@ -32,7 +37,7 @@ from calipers.run.task import Task, as_task
 
 from .tape import AttemptKey, Exchange, Kind, TapeFile, inputs_digest
 from .taped_value import kept, kept_error, steady
-from .tool_interception import Outcome, Proceed, Raise, intercepting_tools
+from .tool_interception import MarkedArguments, Outcome, Proceed, Return, intercepting_tools
 
 
 @dataclass(frozen=True)
@@ -133,8 +138,8 @@ class RecordedTask(TaskOnTape):
 
     @contextmanager
     def _block(self, inputs: Any) -> Iterator[None]:
-        recorder = _Recorder(self._file, self._file.begin(self._calls.key(inputs)))
-        with intercepting_tools(recorder), tapping(recorder):
+        recorder = _Recorder(self._file, self._file.begin(self._calls.key(inputs)), KnownSecrets(inputs))
+        with intercepting_tools(recorder), tapping(recorder), using_cache(None):
             try:
                 yield
             except Exception:
@@ -154,48 +159,63 @@ class _Begun(NamedTuple):
     step: int
     asked: dict[str, Any]
     start: float
+    so_far: Callable[[], WireAnswer | None] | None = None
+    """Of an answer that has begun to come, what was read of it."""
 
 
 class _Recorder:
     """Writes the exchanges of one attempt: an interceptor of tools and a tap of models."""
 
-    def __init__(self, file: TapeFile, number: int) -> None:
+    def __init__(self, file: TapeFile, number: int, secrets: "KnownSecrets") -> None:
         self._file = file
         self._number = number
+        self._secrets = secrets
         self._lock = threading.Lock()
         self._steps = 0
         self._begun: dict[int, _Begun] = {}
         self._is_over = False
+        self._failure: TapeError | None = None
+        """Why the tape does not have all of it; the agent may have caught it."""
 
     def before(self, name: str, arguments: Mapping[str, Any], /) -> Proceed:
         """Note that a tool is called."""
-        self._begin(arguments, asked_of_tool(name, arguments))
+        self._begin(arguments, asked_of_tool(name, arguments, self._secrets))
         return Proceed()
 
     def after(self, name: str, arguments: Mapping[str, Any], outcome: Outcome, /) -> Outcome:  # noqa: ARG002 - the protocol's
         """Write what the agent sees of it."""
-        secrets = secrets_in(arguments)
-        if isinstance(outcome, Raise):
-            self._write("tool", arguments, kept_error(outcome.error, secrets))
-        else:
-            self._write("tool", arguments, kept(outcome.value, secrets))
+        self._write("tool", arguments, kept_outcome(arguments, outcome, self._secrets))
         return outcome
 
     def ask(self, request: WireRequest, /) -> WireRequest:
         """Note that a model is asked."""
-        self._begin(request, asked_of_model(request))
+        self._begin(request, asked_of_model(request, self._secrets))
         return request
+
+    def coming(self, request: WireRequest, so_far: Callable[[], WireAnswer | None], /) -> None:
+        """Note what tells how much was read, if the agent goes away from it without a word."""
+        with self._lock:
+            if (begun := self._begun.get(id(request))) is not None:
+                self._begun[id(request)] = begun._replace(so_far=so_far)
 
     def told(self, request: WireRequest, outcome: WireAnswer | Exception, /) -> None:
         """Write what came back."""
+        secrets = (*request.secrets, *self._secrets.all)
         if isinstance(outcome, Exception):
-            self._write("model", request, kept_error(outcome, request.secrets))
+            self._write("model", request, kept_error(outcome, secrets))
         else:
-            self._write("model", request, kept_answer(outcome, request))
+            self._write("model", request, kept_answer(outcome, secrets))
 
     def end(self) -> None:
-        """Write that the attempt is over."""
+        """Write what was read of answers that the agent has not read to the end, and that the attempt is over."""
+        with self._lock:
+            unread = [(each.thing, each.so_far) for each in self._begun.values() if each.so_far is not None]
+        for request, so_far in unread:
+            if (answer := so_far()) is not None and answer.body:
+                self.told(request, answer)
         self.stop()
+        if self._failure is not None:
+            raise self._failure
         self._file.end(self._number, self._steps)
 
     def stop(self) -> None:
@@ -213,41 +233,91 @@ class _Recorder:
             begun = self._begun.pop(id(thing), None)
             if begun is None or self._is_over:
                 return
-        self._file.add(
-            Exchange(
-                attempt=self._number,
-                step=begun.step,
-                kind=kind,
-                asked=begun.asked,
-                answered=answered,
-                seconds=round(perf_counter() - begun.start, 4),
-            )
+        exchange = Exchange(
+            attempt=self._number,
+            step=begun.step,
+            kind=kind,
+            asked=begun.asked,
+            answered=answered,
+            seconds=round(perf_counter() - begun.start, 4),
         )
+        try:
+            self._file.add(exchange)
+        except TapeError as error:
+            self._failure = error
+            raise
 
 
 # ---------------------------------------------------------------------- what a tape has of an exchange
 
 
-def asked_of_tool(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+class KnownSecrets:
+    """What an attempt has shown to be secret so far: what stands under secret names in its inputs, its calls and their results.
+
+    An agent may repeat it later where nothing says that it is one, such as in a prompt.
+    """
+
+    def __init__(self, inputs: Any) -> None:
+        self._found = dict.fromkeys(secrets_in(inputs))
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        """Those that are known by now."""
+        return tuple(self._found)
+
+    def look_into(self, value: Any) -> None:
+        """Take in what a value has of secrets."""
+        self._found.update(dict.fromkeys(secrets_in(value)))
+
+    def shown(self, arguments: Mapping[str, Any], name: str, value: Any) -> Any:
+        """What the mark of a tool has recorded of a value. What is redacted is secret wherever else it stands."""
+        show = arguments.shown if isinstance(arguments, MarkedArguments) else None
+        told = value if show is None else show(name, value)
+        if told == REDACTED:
+            self.look_into({"password": value})
+        return told
+
+
+def asked_of_tool(name: str, arguments: Mapping[str, Any], secrets: KnownSecrets) -> dict[str, Any]:
     """A call as a tape has it."""
-    return {"name": name, "arguments": steady(dict(arguments))}
+    shown = {key: secrets.shown(arguments, key, value) for key, value in arguments.items()}
+    secrets.look_into(arguments)
+    return {"name": name, "arguments": steady(shown, secrets.all)}
 
 
-def asked_of_model(request: WireRequest) -> dict[str, Any]:
+def kept_outcome(arguments: Mapping[str, Any], outcome: Outcome, secrets: KnownSecrets) -> dict[str, Any]:
+    """What the agent saw of a call, as a tape has it."""
+    if isinstance(outcome, Return):
+        value = secrets.shown(arguments, "return", outcome.value)
+        secrets.look_into(value)
+        return kept(value, secrets.all)
+    text = str(outcome.error)
+    shown = secrets.shown(arguments, "raise", text)
+    return kept_error(outcome.error, secrets.all, text=None if shown == text else str(shown))
+
+
+def asked_of_model(request: WireRequest, secrets: KnownSecrets) -> dict[str, Any]:
     """A request as a tape has it."""
-    body = data_of(request.body)
     return {
-        "method": request.method,
+        "method": request.method.upper(),
         "address": known_address(request.url),
-        "body": masked(body, request.secrets),
+        "body": masked(data_of(_comparable(request.body)), (*request.secrets, *secrets.all)),
     }
+
+
+def _comparable(body: bytes) -> bytes:
+    """A body without what is another each time, and of one that is no text a digest."""
+    boundary = body[:80].partition(b"\r\n")[0]
+    if boundary.startswith(b"--") and body.rstrip().endswith(boundary + b"--"):
+        body = body.replace(boundary, b"--boundary")
+    return f"{len(body)} bytes, SHA-256 {sha256(body).hexdigest()}".encode() if _is_binary(body) else body
 
 
 def data_of(body: bytes) -> Any:
     """What a body holds: JSON data, or else a text."""
     text = body.decode("utf-8", errors="replace")
     try:
-        return json.loads(text, parse_constant=_no_json)
+        return json.loads(text, parse_constant=_no_json, parse_float=_finite)
     except (ValueError, RecursionError):
         return text
 
@@ -256,29 +326,80 @@ def _no_json(constant: str) -> Any:
     raise ValueError(f"{constant} is no JSON")
 
 
-def kept_answer(answer: WireAnswer, request: WireRequest) -> dict[str, Any]:
+def _finite(text: str) -> float:
+    number = float(text)
+    return number if isfinite(number) else _no_json(text)
+
+
+_DONE = b"data: [DONE]\n\n"
+"""The end of a stream of OpenAI's kind, behind which its SDK does not read."""
+
+
+def kept_answer(answer: WireAnswer, secrets: Sequence[str]) -> dict[str, Any]:
     """An answer as a tape has it: JSON data as such, a stream as its events, anything else as text."""
     told: dict[str, Any] = {"status": answer.status, "type": answer.content_type}
+    if answer.headers:
+        told["headers"] = dict(answer.headers)
+    if not answer.is_whole and not answer.body.endswith(_DONE):
+        told["whole"] = False
+    if _is_binary(answer.body) and not any(secret.encode() in answer.body for secret in secrets):
+        return told | {"base64": b64encode(answer.body).decode("ascii")}
     if "event-stream" in answer.content_type:
         events = answer.body.decode("utf-8", errors="replace").replace("\r\n", "\n").split("\n\n")
-        return told | {"stream": [_shown(event, request) for event in events if event]}
+        if told.get("whole") is False:
+            events.pop()  # it was not whole, so the agent has not seen it
+        return told | {"stream": [_shown(event, secrets) for event in events if event]}
     data = data_of(answer.body)
-    return told | {"text" if isinstance(data, str) else "body": _shown(data, request)}
+    if isinstance(data, str):  # also a text in quotes, which is JSON
+        return told | {"text": _shown(answer.body.decode("utf-8", errors="replace"), secrets)}
+    return told | {"body": _shown(data, secrets)}
 
 
-def answer_of(told: Mapping[str, Any], *, delay: float) -> WireAnswer:
-    """The answer that a tape has."""
-    if "stream" in told:
-        body = "".join(f"{event}\n\n" for event in told["stream"])
+def _is_binary(body: bytes) -> bool:
+    try:
+        body.decode("utf-8")
+    except UnicodeDecodeError as error:
+        return len(body) - error.start > 3  # otherwise only its last character was not read whole
+    return False
+
+
+def answer_of(
+    told: Mapping[str, Any], *, delay: float, waits: bool, beyond: Callable[[], TapeError]
+) -> WireAnswer:
+    """The answer that a tape has.
+
+    Args:
+        told: what came back.
+        delay: seconds to wait before it is given.
+        waits: whether a client that asks again waits as long as it was told to.
+        beyond: what is raised where more of it is read than was then.
+    """
+    if "base64" in told:
+        body = b64decode(told["base64"])
+    elif "stream" in told:
+        body = "".join(f"{event}\n\n" for event in told["stream"]).encode()
     else:
-        body = json.dumps(told["body"], ensure_ascii=False) if "body" in told else told["text"]
-    return WireAnswer(told["status"], told["type"], body.encode("utf-8"), delay)
+        body = (json.dumps(told["body"], ensure_ascii=False) if "body" in told else told["text"]).encode()
+    is_whole = told.get("whole", True)
+    headers = told.get("headers", {})
+    if not waits and told["status"] >= 400:
+        headers = {name: value for name, value in headers.items() if name == "x-should-retry"}
+        headers["retry-after-ms"] = "1"
+    return WireAnswer(
+        told["status"],
+        told["type"],
+        body,
+        delay,
+        headers,
+        is_whole,
+        None if is_whole else beyond,
+    )
 
 
-def _shown(data: Any, request: WireRequest) -> Any:
-    """What a model said, without what has the shape of a secret."""
+def _shown(data: Any, secrets: Sequence[str]) -> Any:
+    """What a model said, without these secrets and what has the shape of one."""
     if isinstance(data, str):
-        return masked_text(without(data, request.secrets))
+        return masked_text(without(data, secrets))
     if isinstance(data, dict):
-        return {name: _shown(value, request) for name, value in data.items()}
-    return [_shown(each, request) for each in data] if isinstance(data, list) else data
+        return {name: _shown(value, secrets) for name, value in data.items()}
+    return [_shown(each, secrets) for each in data] if isinstance(data, list) else data

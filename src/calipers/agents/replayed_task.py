@@ -3,7 +3,8 @@
 The task runs as ever; where it asks a model or calls a tool, the tape answers, and neither is reached. An exchange of the tape
 answers what asks the same: the same tool with the same arguments, the same body to the same path of a model's server. Among
 those that ask the same the first one is taken that has not been; so exchanges that run side by side may come in any order.
-Secrets are compared as `[redacted]`. Waiting times are left out unless `with_delays` asks for them.
+Where nothing on the tape asks quite the same, UUIDs do not count that neither the inputs nor the tape gave to the agent: some
+frameworks make one for each tool call. Secrets are compared as `[redacted]`. Waiting times are left out unless `with_delays` asks for them.
 
 **Leaving the tape.** What asks for something that the tape does not have gets a `TapeError`, and so does all that the attempt
 asks after it: nothing goes on live by itself. The attempt fails with that error, also where the agent caught it. It says which
@@ -15,11 +16,13 @@ before if it equals one that has not been taken yet; when all of them have been,
 What the tape does not see runs live in a replay, too: models and tools in this process that no interceptor or tap sees.
 """
 
+import copy
+import functools
 import json
 import re
 import threading
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -32,17 +35,22 @@ from calipers.data.attempt import set_eval_attribute
 from calipers.data.value_text import show
 from calipers.errors import InvalidOptionError, TapeError
 from calipers.matching.value_comparison import Difference, differences
+from calipers.models.answer_cache import using_cache
 from calipers.models.wire_hooks import install
 from calipers.models.wire_tap import WireAnswer, WireRequest, sealing, tapping
 from calipers.run.task import as_task
 
-from .recorded_task import Calls, TaskOnTape, answer_of, asked_of_model, asked_of_tool, data_of
+from .recorded_task import Calls, KnownSecrets, TaskOnTape, answer_of, asked_of_model, asked_of_tool, data_of
 from .tape import AttemptKey, Exchange, Kind, Tape, TapedAttempt, key_of, what_is_asked
-from .taped_value import given_back, raised_again
+from .taped_value import given_back, raised_again, steady
 from .tool_interception import Outcome, Proceed, Raise, Return, intercepting_tools
 
 _SHOWN = 5
 """Differences that an error lists."""
+_ID = re.compile(
+    r"(?<![0-9a-f])[0-9a-f]{8}(-?)[0-9a-f]{4}\1[0-9a-f]{4}\1[0-9a-f]{4}\1[0-9a-f]{12}(?![0-9a-f])"
+)
+"""A UUID, with or without its dashes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,9 +124,10 @@ class ReplayedTask(TaskOnTape):
 
     @contextmanager
     def _block(self, inputs: Any) -> Iterator[None]:
-        player = _Player(self._attempt(inputs), self._read, self.fork, with_delays=self.with_delays)
+        player = _Player(self._attempt(inputs), self._read, self.fork, inputs, with_delays=self.with_delays)
         try:
-            with intercepting_tools(player), tapping(player), sealing():
+            # What is in a cache of models' answers is not on the tape, and what is on the tape must not get into one.
+            with intercepting_tools(player), tapping(player), sealing(), using_cache(None):
                 yield
         except Exception as error:
             if player.departure is not None and player.departure is not error:
@@ -165,6 +174,8 @@ def _no_attempt(tape: Tape, key: AttemptKey) -> TapeError:
         )
     elif same and key.case:
         why = "the inputs of this case were others then"
+    elif named := sorted({attempt.key.case for attempt in tape.attempts if attempt.key.inputs == key.inputs}):
+        why = f"it has these inputs for {', '.join(map(repr, named[:_SHOWN]))}, so it is not known which of them to take"
     else:
         why = "it has no case with this name or these inputs"
     return TapeError(f"{_place(key)} is not on the tape {tape.path!r}: {why}; record it again")
@@ -195,10 +206,20 @@ def _exchanges(count: int) -> str:
 class _Player:
     """Answers the exchanges of one attempt from the tape: an interceptor of tools and a tap of models."""
 
-    def __init__(self, attempt: TapedAttempt, tape: Tape, fork: Fork | None, *, with_delays: bool) -> None:
+    def __init__(
+        self,
+        attempt: TapedAttempt,
+        tape: Tape,
+        fork: Fork | None,
+        inputs: Any,
+        *,
+        with_delays: bool,
+    ) -> None:
         self._attempt = attempt
         self._tape = tape
         self._fork = fork
+        self._inputs = inputs
+        self._secrets = KnownSecrets(inputs)
         self._with_delays = with_delays
         self._lock = threading.Lock()
         self._left: dict[int, Exchange] = {each.step: each for each in attempt.exchanges}
@@ -254,34 +275,40 @@ class _Player:
 
     def before(self, name: str, arguments: Mapping[str, Any], /) -> Proceed | Outcome:
         """The outcome that the tape has; that of the fork, or none, where the call is live."""
-        found = self._take("tool", asked_of_tool(name, arguments))
+        found = self._take("tool", asked_of_tool(name, arguments, self._secrets))
         if isinstance(found, Proceed | Return):
             return found
         delay = found.seconds if self._with_delays else 0.0
-        if "error" in found.answered:
-            return Raise(raised_again(found.answered["error"]), delay)
         try:
+            if "error" in found.answered:
+                return Raise(raised_again(found.answered["error"]), delay)
             return Return(given_back(found.answered), delay)
         except TapeError as error:
-            raise self._leave(
-                f"{_place(self.key)}, step {found.step}: {found.what} cannot be replayed: {error}", found.step
-            ) from error
+            raise self._unplayable(found, error) from error
 
     def after(self, name: str, arguments: Mapping[str, Any], outcome: Outcome, /) -> Outcome:  # noqa: ARG002 - the protocol's
         """The outcome of a live call, as it is."""
+        if isinstance(outcome, Return):
+            self._secrets.look_into(self._secrets.shown(arguments, "return", outcome.value))
         return outcome
 
     # ------------------------------------------------------------------ models
 
     def ask(self, request: WireRequest, /) -> WireRequest | WireAnswer:
         """The answer that the tape has; where the request is live, the request as the fork wants it."""
-        found = self._take("model", asked_of_model(request))
+        found = self._take("model", asked_of_model(request, self._secrets))
         if not isinstance(found, Exchange):
             return request if self._fork is None else self._forked(request, self._fork)
         delay = found.seconds if self._with_delays else 0.0
-        if "error" in found.answered:
-            raise raised_again(found.answered["error"])
-        return answer_of(found.answered, delay=delay)
+        if "error" not in found.answered:
+            return answer_of(
+                found.answered, delay=delay, waits=self._with_delays, beyond=lambda: self._beyond(found)
+            )
+        try:
+            raised = raised_again(found.answered["error"])
+        except TapeError as error:
+            raise self._unplayable(found, error) from error
+        raise raised
 
     def _forked(self, request: WireRequest, fork: Fork) -> WireRequest:
         try:
@@ -291,8 +318,19 @@ class _Player:
                 f"{_place(self.key)} cannot go on live at step {self._asked}: {error}", self._asked
             ) from error
 
+    def coming(self, request: WireRequest, so_far: Callable[[], WireAnswer | None], /) -> None:
+        """Nothing is kept of a live answer."""
+
     def told(self, request: WireRequest, outcome: WireAnswer | Exception, /) -> None:
         """Nothing is kept of a live answer."""
+
+    def _beyond(self, found: Exchange) -> TapeError:
+        """The error for an answer of which the tape has only the beginning."""
+        return self._leave(
+            f"{_place(self.key)} left the tape at step {found.step}: it read more of the answer of {found.what} than it did "
+            "then, and the tape has no more of it",
+            found.step,
+        )
 
     # ------------------------------------------------------------------ which exchange
 
@@ -302,7 +340,7 @@ class _Player:
             self._asked += 1
             if self.departure is not None:
                 raise self.departure
-            key = key_of(kind, asked)
+            key = self._key(key_of(kind, asked))
             same = self._by_key.get(key)
             if same and self._is_taped(same[0]):
                 found = same.popleft()
@@ -313,6 +351,37 @@ class _Player:
                 return self._live_at(self._fork, key)
             raise self._lost(kind, asked)
 
+    def _key(self, key: str) -> str:
+        """The key under which the tape has what this one asks; the same where it does not have it."""
+        if self._by_key.get(key):
+            return key
+        return next(
+            (same for same in self._alike.get(self._without_new_ids(key), ()) if self._by_key[same]), key
+        )
+
+    @functools.cached_property
+    def _alike(self) -> dict[str, list[str]]:
+        """The keys on the tape, by what they are but for new ids."""
+        alike: dict[str, list[str]] = {}
+        for key in self._by_key:
+            alike.setdefault(self._without_new_ids(key), []).append(key)
+        return alike
+
+    @functools.cached_property
+    def _given_ids(self) -> set[str]:
+        """The ids that the agent was given."""
+        given = [steady(self._inputs), *(each.answered for each in self._attempt.exchanges)]
+        return {found[0] for found in _ID.finditer(json.dumps(given))}
+
+    def _without_new_ids(self, key: str) -> str:
+        numbers: dict[str, str] = {}
+
+        def number(found: re.Match[str]) -> str:
+            each = found[0]
+            return each if each in self._given_ids else numbers.setdefault(each, f"<id {len(numbers) + 1}>")
+
+        return _ID.sub(number, key)
+
     def _is_taped(self, exchange: Exchange) -> bool:
         return self._fork is None or exchange.step < self._fork.at
 
@@ -321,7 +390,7 @@ class _Player:
         step = [each.key for each in self._attempt.exchanges if each.step == fork.at]
         if fork.result is not msgspec.UNSET and not self._has_given_result and key in step:
             self._has_given_result = True
-            return Return(fork.result)
+            return Return(copy.deepcopy(fork.result))  # each attempt has its own, to change as it likes
         self._live += 1
         return Proceed()
 
@@ -346,6 +415,12 @@ class _Player:
             there = f"step {near.step} of the tape differs in {shown}{more}"
         return self._leave(
             f"{_place(self.key)} left the tape at step {number}: it asked {wanted}; {there}", number, found
+        )
+
+    def _unplayable(self, found: Exchange, error: TapeError) -> TapeError:
+        """The error for what came back then and cannot be given again."""
+        return self._leave(
+            f"{_place(self.key)}, step {found.step}: {found.what} cannot be replayed: {error}", found.step
         )
 
     def _leave(self, message: str, step: int, found: list[Difference] | None = None) -> TapeError:

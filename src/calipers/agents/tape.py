@@ -43,7 +43,7 @@ class Exchange(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     asked: dict[str, Any]
     """Of a tool its `name` and `arguments`; of a model `method`, `address` and `body`."""
     answered: dict[str, Any]
-    """A `value` or an `error`; of a model also `status`, and its `body`, `stream` or `text`."""
+    """A `value` or an `error`; of a model also `status`, and its `body`, `stream`, `text` or `base64`."""
     seconds: float
     """How long it took."""
 
@@ -78,6 +78,8 @@ class TapedAttempt(msgspec.Struct):
     key: AttemptKey
     exchanges: list[Exchange] = []
     """In the order in which they began."""
+    taken: set[int] = set()
+    """Their steps."""
     steps: int | None = None
     """How many had begun when the attempt was over; `None` if its end is not on the tape."""
 
@@ -154,6 +156,8 @@ class Tape:
             raise TapeFileError(f"{shown!r} is no tape: it has no line that is whole")
         attempts: dict[int, TapedAttempt] = {}
         for number, line in enumerate(lines, 1):
+            if not line.strip():
+                continue
             try:
                 _take(line, number, attempts)
             except (msgspec.ValidationError, ValueError, RecursionError) as error:
@@ -182,6 +186,14 @@ class Tape:
         return f"Tape({self.path!r}, {len(self.attempts)} attempts)"
 
 
+_TWO_WRITERS = "something else wrote to the file as well, so record it again"
+_ANSWERED = {
+    "tool": ({"value"}, {"error"}),
+    "model": ({"error"}, *({"status", "type", held} for held in ("body", "stream", "text", "base64"))),
+}
+"""What the outcome of an exchange must have."""
+
+
 def _take(line: bytes, number: int, attempts: dict[int, TapedAttempt]) -> None:
     """Take in one line of a tape."""
     try:
@@ -195,11 +207,14 @@ def _take(line: bytes, number: int, attempts: dict[int, TapedAttempt]) -> None:
             raise ValueError("this is no tape: its first line has no 'tape'")
         if data["tape"] != VERSION:
             raise ValueError(
-                f"a tape of version {data['tape']!r}, and this release reads version {VERSION}: record it again"
+                f"a tape of version {data['tape']!r}, and this release reads version {VERSION}: use the release that recorded "
+                "it, or record it again"
             )
         msgspec.convert(data, _Head)
     elif isinstance(data, dict) and "case" in data:
         begin = msgspec.convert(data, _Begin)
+        if begin.attempt in attempts:
+            raise ValueError(f"attempt {begin.attempt} begins twice: {_TWO_WRITERS}")
         key = AttemptKey(begin.case, begin.inputs, begin.repeat, begin.tried)
         attempts[begin.attempt] = TapedAttempt(begin.attempt, key)
     elif isinstance(data, dict) and "steps" in data:
@@ -210,7 +225,17 @@ def _take(line: bytes, number: int, attempts: dict[int, TapedAttempt]) -> None:
         wanted = {"name", "arguments"} if exchange.kind == "tool" else {"method", "address", "body"}
         if exchange.asked.keys() != wanted:
             raise ValueError(f"`asked` must have {', '.join(sorted(wanted))}, got {sorted(exchange.asked)!r}")
-        _attempt(attempts, exchange.attempt).exchanges.append(exchange)
+        if not any(wanted <= exchange.answered.keys() for wanted in _ANSWERED[exchange.kind]):
+            raise ValueError(
+                f"`answered` has no outcome of a {exchange.kind}, got {sorted(exchange.answered)!r}"
+            )
+        attempt = _attempt(attempts, exchange.attempt)
+        if exchange.step in attempt.taken:
+            raise ValueError(
+                f"step {exchange.step} of attempt {exchange.attempt} is there twice: {_TWO_WRITERS}"
+            )
+        attempt.taken.add(exchange.step)
+        attempt.exchanges.append(exchange)
 
 
 def _attempt(attempts: dict[int, TapedAttempt], number: int) -> TapedAttempt:
@@ -250,12 +275,11 @@ class TapeFile:
         """Write that an attempt begins; its number."""
         with self._lock:
             if self._attempts is None:
-                self._attempts = self._begun()
+                try:
+                    self._attempts = self._begun()
+                except OSError as error:
+                    raise self._unwritten(error) from error
                 self._head = self._first_line()
-            elif self._first_line() != self._head:
-                raise TapeFileError(
-                    f"something else writes to the tape {str(self.path)!r} as well: record each run in a file of its own"
-                )
             number = next(self._attempts)
             self._write(
                 {
@@ -297,10 +321,27 @@ class TapeFile:
         return iter(range(last + 1, 2**53))
 
     def _write(self, line: dict[str, Any]) -> None:
-        # Opened for each line: a fork, another thread or a kill finds no buffer with half of it.
         try:
             data = json.dumps(line, ensure_ascii=False, allow_nan=False).encode()
         except UnicodeEncodeError:  # half of a pair of surrogates
             data = json.dumps(line, allow_nan=False).encode()
-        with self.path.open("ab", buffering=0) as file:
-            file.write(data + b"\n")
+        # Opened for each line: a fork, another thread or a kill finds no buffer with half of it.
+        try:
+            with self.path.open("a+b", buffering=0) as file:
+                file.seek(0)
+                if self._head and file.read(len(self._head)) != self._head:
+                    raise TapeFileError(
+                        f"something else writes to the tape {str(self.path)!r} as well: record each run in a file of its own"
+                    )
+                end, left = file.seek(0, os.SEEK_END), memoryview(data + b"\n")
+                try:
+                    while left:
+                        left = left[file.write(left) :]
+                except OSError:
+                    file.truncate(end)  # so that all lines are whole
+                    raise
+        except OSError as error:
+            raise self._unwritten(error) from error
+
+    def _unwritten(self, error: OSError) -> TapeFileError:
+        return TapeFileError(f"the tape {str(self.path)!r} cannot be written: {error.strerror or error}")

@@ -65,6 +65,22 @@ Outcome: TypeAlias = Return | Raise
 """What became of a call. As the outcome of a real call it has no delay."""
 
 
+class MarkedArguments(dict[str, Any]):
+    """The arguments of a call of a marked tool, and what its mark says of recording them."""
+
+    shown: Callable[[str, Any], Any] | None = None
+    """What to record of an argument by its name, of the value as "return", of an error's text as "raise"; `None`: all of it."""
+
+
+_MARKED: dict[str, Callable[[str, Any], Any]] = {}
+"""What the marks of tools have recorded, by the names of those that do not want all of it recorded."""
+
+
+def record_marked(name: str, shown: Callable[[str, Any], Any]) -> None:
+    """Have the calls of a tool recorded as its mark says, also those that the adapter of a framework makes by its name."""
+    _MARKED[name] = shown
+
+
 class ToolInterceptor(Protocol):
     """Decides what becomes of tool calls. It waits for nothing: delays are data."""
 
@@ -141,6 +157,9 @@ class _Way:
     """One call on its way through the interceptors. It decides, and the two functions below do."""
 
     def __init__(self, name: str, arguments: Mapping[str, Any]) -> None:
+        if not isinstance(arguments, MarkedArguments) and (shown := _MARKED.get(name)) is not None:
+            arguments = MarkedArguments(arguments)
+            arguments.shown = shown
         self._name = name
         self._arguments = arguments
         self._passed: list[ToolInterceptor] = []

@@ -27,13 +27,23 @@ from calipers.data.redaction import REDACTED, masked, masked_text, secrets_in, w
 from calipers.data.result import tell_error_as
 from calipers.data.trace import ToolCall
 from calipers.errors import InvalidOptionError
+from calipers.models.wire_tap import check_seal
 from calipers.run.task import find_silent_traces_with
 
 from .call_evidence import MARK
 from .event_log import error_text
 from .injected_parameters import injected_parameters, is_injected_value
 from .recording import Recording, place_to_record, snapshot, trace_without_calls
-from .tool_interception import Outcome, Return, are_tools_intercepted, await_tool, call_tool, record_seen
+from .tool_interception import (
+    MarkedArguments,
+    Outcome,
+    Return,
+    are_tools_intercepted,
+    await_tool,
+    call_tool,
+    record_marked,
+    record_seen,
+)
 
 ArgumentsT = ParamSpec("ArgumentsT")
 ResultT = TypeVar("ResultT")
@@ -153,6 +163,8 @@ class _Tool:
         _check_names(self.name, "exclude", exclude, self.signature)
         if not callable(redact):
             _check_names(self.name, "redact", redact, self.signature, "return")
+        if redact:
+            record_marked(self.name, self._shown_argument)
 
     @functools.cached_property
     def signature(self) -> inspect.Signature | None:
@@ -175,10 +187,13 @@ class _Tool:
         """The call of the function, through interceptors where some are set."""
         call = functools.partial(self.function, *args, **kwargs)
         if not are_tools_intercepted():
+            check_seal(f"the tool {self.name!r} was called")
             return call
         given, _ = self._arguments(args, kwargs)
+        marked = MarkedArguments(snapshot(given))
+        marked.shown = self._shown_argument if self.redact else None
         way = await_tool if self.gives_coroutine else call_tool
-        return functools.partial(way, self.name, snapshot(given), call, is_marked=True)
+        return functools.partial(way, self.name, marked, call, is_marked=True)
 
     @contextmanager
     def recorded(

@@ -19,7 +19,7 @@ from calipers.data.argument_checks import check_seconds
 from calipers.errors import AgentConnectionError, AgentReplyError, AgentTimeoutError, InvalidOptionError
 from calipers.models.http_sessions import load_aiohttp, session_of_loop
 from calipers.models.request_redaction import secrets_of, shown_address, shown_text
-from calipers.models.wire_tap import Passage, WireAnswer, WireRequest, is_tapped, past_taps
+from calipers.models.wire_tap import Passage, WireAnswer, WireRequest, is_tapped, past_taps, retry_headers
 
 _LARGE = 2**20
 """aiohttp wants bodies from this size on in pieces."""
@@ -103,7 +103,8 @@ class Request:
         passage = Passage(WireRequest(self.method, self.url, self.content, tuple(self.secrets)))
         if (answer := passage.answer) is not None:
             await asyncio.sleep(answer.delay)
-            return Reply(answer.status, "", answer.body, headers={"content-type": answer.content_type})
+            headers = {"content-type": answer.content_type, **answer.headers}
+            return Reply(answer.status, "", answer.body, headers=headers)
         request = replace(self, url=passage.request.url, content=passage.request.body)
         try:
             with past_taps():
@@ -111,7 +112,8 @@ class Request:
         except Exception as error:
             passage.end(error)
             raise
-        passage.end(WireAnswer(reply.status, reply.headers.get("content-type", ""), reply.body))
+        told = retry_headers(reply.headers)
+        passage.end(WireAnswer(reply.status, reply.headers.get("content-type", ""), reply.body, headers=told))
         return reply
 
     async def _sent(self, client: Any) -> Reply:

@@ -17,7 +17,6 @@ import asyncio
 import functools
 import importlib
 import importlib.util
-import json
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -29,7 +28,7 @@ from calipers.errors import TapeError
 
 from .http_sessions import session_of_loop
 from .request_redaction import secrets_of, shown_address
-from .wire_tap import Passage, WireAnswer, WireRequest, is_tapped, past_taps
+from .wire_tap import Passage, WireAnswer, WireRequest, is_tapped, past_taps, retry_headers
 
 _HTTPX = ("httpx", "httpx2")
 _LIBRARIES = (*_HTTPX, "aiohttp")
@@ -56,7 +55,7 @@ def install() -> None:
 
 
 def _sync_hook(module: Any, send: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    stream_of, _ = _streams(module)
+    stream_of, _, given = _streams(module)
 
     @functools.wraps(send)
     def handle_request(self: Any, request: Any) -> Any:
@@ -65,7 +64,7 @@ def _sync_hook(module: Any, send: Callable[[Any, Any], Any]) -> Callable[[Any, A
         passage = Passage(_asked(request, request.read()))
         if (answer := passage.answer) is not None:
             time.sleep(answer.delay)
-            return _response(module, answer)
+            return _response(module, answer, given(answer))
         try:
             response = send(self, _request(module, request, passage))
         except Exception as error:
@@ -78,7 +77,7 @@ def _sync_hook(module: Any, send: Callable[[Any, Any], Any]) -> Callable[[Any, A
 
 
 def _async_hook(module: Any, send: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    _, stream_of = _streams(module)
+    _, stream_of, given = _streams(module)
 
     @functools.wraps(send)
     async def handle_async_request(self: Any, request: Any) -> Any:
@@ -87,7 +86,7 @@ def _async_hook(module: Any, send: Callable[[Any, Any], Any]) -> Callable[[Any, 
         passage = Passage(_asked(request, await request.aread()))
         if (answer := passage.answer) is not None:
             await asyncio.sleep(answer.delay)
-            return _response(module, answer)
+            return _response(module, answer, given(answer))
         try:
             response = await send(self, _request(module, request, passage))
         except Exception as error:
@@ -119,13 +118,13 @@ def _request(module: Any, request: Any, passage: Passage) -> Any:
     )
 
 
-def _response(module: Any, answer: WireAnswer) -> Any:
-    headers = {"content-type": answer.content_type} if answer.content_type else {}
-    if answer.is_refusal:
-        headers["x-should-retry"] = (
-            "false"  # the SDKs of OpenAI and Anthropic ask again after some others of 400 to 499, too
-        )
-    return module.Response(answer.status, headers=headers, content=answer.body)
+def _response(module: Any, answer: WireAnswer, stream: Any) -> Any:
+    return module.Response(answer.status, headers=_headers(answer), stream=stream)
+
+
+def _headers(answer: WireAnswer) -> dict[str, str]:
+    typed = {"content-type": answer.content_type} if answer.content_type else {}
+    return {**typed, **answer.headers}
 
 
 class _Heard:
@@ -136,22 +135,51 @@ class _Heard:
         self._response = response
         self._passage = passage
         self._chunks: list[bytes] = []
+        self._is_dropped = False
+        self.is_whole = False
+        """Whether it has come to its end."""
+        passage.begin(self._so_far)
 
     def take(self, chunk: bytes) -> bytes:
         self._chunks.append(chunk)
         return chunk
 
+    def drop(self) -> None:
+        """The reader was stopped: a time-out, or the end of the process. That is no outcome."""
+        self._is_dropped = True
+
     def end(self, error: Exception | None = None) -> None:
+        if error is not None:
+            self._passage.end(error)
+        elif (answer := self._so_far()) is not None:
+            self._passage.end(answer)
+
+    def _so_far(self) -> WireAnswer | None:
         headers = self._response.headers
         body = b"".join(self._chunks)
-        if error is None and (encoding := headers.get("content-encoding")):
-            body = self._module.Response(200, headers={"content-encoding": encoding}, content=body).content
-        answer = WireAnswer(self._response.status_code, headers.get("content-type", ""), body)
-        self._passage.end(answer if error is None else error)
+        if self._is_dropped:
+            return None
+        if encoding := headers.get("content-encoding"):
+            try:
+                body = self._module.Response(
+                    200, headers={"content-encoding": encoding}, content=body
+                ).content
+            except Exception:  # the reader hears of it as well, or has read too little of it
+                return None
+        return WireAnswer(
+            self._response.status_code,
+            headers.get("content-type", ""),
+            body,
+            headers=retry_headers(headers),
+            is_whole=self.is_whole,
+        )
 
 
-def _streams(module: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """The classes of streams, sync and async, that tell what was read of them. Each library wants its own base."""
+def _streams(module: Any) -> tuple[Callable[..., Any], Callable[..., Any], Callable[[WireAnswer], Any]]:
+    """The classes of streams, sync and async, that tell what was read of them, and of one that a tap gives.
+
+    Each library wants its own base.
+    """
 
     class Stream(module.SyncByteStream):  # type: ignore[misc]  # the base is known only here
         def __init__(self, library: Any, response: Any, passage: Passage) -> None:
@@ -162,9 +190,15 @@ def _streams(module: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
             try:
                 for chunk in self._inner:
                     yield self._heard.take(chunk)
+            except GeneratorExit:  # the reader has enough
+                raise
             except Exception as error:
                 self._heard.end(error)
                 raise
+            except BaseException:
+                self._heard.drop()
+                raise
+            self._heard.is_whole = True
 
         def close(self) -> None:
             try:
@@ -181,9 +215,15 @@ def _streams(module: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
             try:
                 async for chunk in self._inner:
                     yield self._heard.take(chunk)
+            except GeneratorExit:
+                raise
             except Exception as error:
                 self._heard.end(error)
                 raise
+            except BaseException:
+                self._heard.drop()
+                raise
+            self._heard.is_whole = True
 
         async def aclose(self) -> None:
             try:
@@ -191,7 +231,20 @@ def _streams(module: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
             finally:
                 self._heard.end()
 
-    return Stream, AsyncStream
+    class Given(module.SyncByteStream, module.AsyncByteStream):  # type: ignore[misc]
+        def __init__(self, answer: WireAnswer) -> None:
+            self._answer = answer
+
+        def __iter__(self) -> Iterator[bytes]:
+            yield self._answer.body
+            if self._answer.beyond is not None:
+                raise self._answer.beyond()
+
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            for chunk in self:
+                yield chunk
+
+    return Stream, AsyncStream, Given
 
 
 # ---------------------------------------------------------------------- aiohttp
@@ -203,7 +256,9 @@ def _aiohttp_hook(send: Callable[..., Any]) -> Callable[..., Any]:
         if not is_tapped(method, str(url)):
             return await send(self, method, url, **options)
         headers = {**self.headers, **(options.get("headers") or {})}
-        body, address = _sent_body(options, str(url)), str(url)
+        target = self._build_url(url)  # a session may have a base_url
+        address = str(target)
+        body = _sent_body(self, options, address)
         passage = Passage(WireRequest(method, address, body, tuple(secrets_of(address, headers))))
         if (answer := passage.answer) is not None:
             await asyncio.sleep(answer.delay)
@@ -214,23 +269,61 @@ def _aiohttp_hook(send: Callable[..., Any]) -> Callable[..., Any]:
                 whole["headers"] = {"Content-Type": "application/json", **headers}
             whole |= {"raise_for_status": False, "auto_decompress": True}
             try:
-                response = await send(self, method, changed.url, **whole)
+                response = await send(self, method, changed.url if passage.is_changed else url, **whole)
                 read = await response.read()
             except Exception as error:
                 passage.end(error)
                 raise
-            answer = WireAnswer(response.status, response.headers.get("Content-Type", ""), read)
-            passage.end(answer)
-        return await _served(answer, options.get("raise_for_status", self.raise_for_status))
+            told = WireAnswer(
+                response.status,
+                response.headers.get("Content-Type", ""),
+                read,
+                headers=retry_headers(response.headers),
+            )
+            passage.end(told)
+            return await _checked(_unread(response, read), self, options)
+        response = _as_of(await _served(answer), method, target)
+        return await _checked(response, self, options)
 
     return request
 
 
-def _sent_body(options: dict[str, Any], url: str) -> bytes:
+def _unread(response: Any, body: bytes) -> Any:
+    """A response whose content can be read once more."""
+    base: Any = importlib.import_module("aiohttp.base_protocol")
+    library: Any = importlib.import_module("aiohttp")
+    loop = asyncio.get_running_loop()
+    response.content = library.StreamReader(base.BaseProtocol(loop), 2**16, loop=loop)
+    response.content.feed_data(body)
+    response.content.feed_eof()
+    return response
+
+
+def _as_of(response: Any, method: str, target: Any) -> Any:
+    """A response that says of itself that it answers this request: its errors show the address."""
+    # It has no other places for them, and keeps what it was once asked for.
+    info = response._request_info  # noqa: SLF001
+    response.method, response._url, response._real_url = method, target, target  # noqa: SLF001
+    response._request_info = type(info)(target, method, info.headers, target)  # noqa: SLF001
+    return response
+
+
+async def _checked(response: Any, session: Any, options: dict[str, Any]) -> Any:
+    """A response, where the session or the request does not want its status to raise."""
+    check = options.get("raise_for_status")
+    check = session.raise_for_status if check is None else check
+    if check is True:
+        response.raise_for_status()
+    elif check:
+        await check(response)
+    return response
+
+
+def _sent_body(session: Any, options: dict[str, Any], url: str) -> bytes:
     """The body of a request, which aiohttp takes in many forms."""
     given = options.get("data")
     if options.get("json") is not None:
-        given = json.dumps(options["json"])
+        given = session.json_serialize(options["json"])
     if isinstance(given, str):
         return given.encode()
     if isinstance(given, bytes | bytearray | memoryview):
@@ -240,14 +333,14 @@ def _sent_body(options: dict[str, Any], url: str) -> bytes:
     )
 
 
-async def _served(answer: WireAnswer, raise_for_status: Any) -> Any:
+async def _served(answer: WireAnswer) -> Any:
     """A response of aiohttp with this answer. Only a server can make one, so one on this machine gives it, once."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         head = f"HTTP/1.1 {answer.status} {_phrase(answer.status)}\r\nConnection: close\r\n"
         head += f"Content-Length: {len(answer.body)}\r\n"
-        head += f"Content-Type: {answer.content_type}\r\n" if answer.content_type else ""
+        head += "".join(f"{name}: {value}\r\n" for name, value in _headers(answer).items())
         writer.write(head.encode("latin-1") + b"\r\n" + answer.body)
         with suppress(OSError):  # the client may have seen enough
             await writer.drain()
@@ -258,7 +351,7 @@ async def _served(answer: WireAnswer, raise_for_status: Any) -> Any:
         own = await session_of_loop()
         port = server.sockets[0].getsockname()[1]
         with past_taps():
-            return await own.client.get(f"http://127.0.0.1:{port}/", raise_for_status=raise_for_status)
+            return await own.client.get(f"http://127.0.0.1:{port}/", raise_for_status=False)
     finally:
         server.close()
 

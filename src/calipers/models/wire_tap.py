@@ -10,10 +10,10 @@ the model's place; and it hears what came back. The hooks of `wire_hooks.py` sen
 
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 from urllib.parse import urlsplit
 
@@ -23,8 +23,9 @@ from calipers.data.attempt import counts_here
 from calipers.errors import TapeError
 
 _MODEL_PATH = re.compile(
-    r"(?:/(?:chat/completions|completions|embeddings|responses|v1/messages(?:/count_tokens)?|v\d/chat)"
-    r"|:(?:generateContent|streamGenerateContent|countTokens|embedContent|batchEmbedContents|rawPredict|streamRawPredict)"
+    r"(?:/(?:chat/completions|completions|embeddings|responses|moderations|v1/messages(?:/count_tokens)?)"
+    r"|/(?:images/(?:generations|edits|variations)|audio/(?:speech|transcriptions|translations)|v\d/(?:chat|rerank))"
+    r"|:(?:generateContent|streamGenerateContent|countTokens|embedContent|batchEmbedContents|predict|rawPredict|streamRawPredict)"
     r"|/model/[^/]+/(?:converse|invoke)(?:-stream|-with-response-stream)?"
     r"|/api/(?:chat|generate|embed))/?$"
 )
@@ -53,8 +54,12 @@ class WireAnswer:
     """Without compression. Of a stream, all of it that was read."""
     delay: float = 0.0
     """Seconds to wait before it is given."""
-    is_refusal: bool = False
-    """Whether it stands for a `TapeError`: asking again does not help."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """Those of its headers that say whether and when to ask again."""
+    is_whole: bool = True
+    """Whether all of it was read."""
+    beyond: Callable[[], TapeError] | None = None
+    """Of an answer that is not whole, what is raised where more of it is read than there is."""
 
 
 class WireTap(Protocol):
@@ -64,9 +69,20 @@ class WireTap(Protocol):
         """What to do with a request: send it (it or another one), or answer it. What it raises reaches the caller."""
         ...
 
+    def coming(self, request: WireRequest, so_far: Callable[[], WireAnswer | None], /) -> None:
+        """An answer has begun to come. `so_far` tells what was read of it; `None`: the reader was stopped."""
+        ...
+
     def told(self, request: WireRequest, outcome: WireAnswer | Exception, /) -> None:
         """What came of a request that went on; `request` is the one that `ask` was given."""
         ...
+
+
+def retry_headers(headers: Mapping[str, str]) -> dict[str, str]:
+    """The headers of an answer that say whether and when to ask again."""
+    return {
+        name: headers[name] for name in ("x-should-retry", "retry-after-ms", "retry-after") if name in headers
+    }
 
 
 _TAPS: ContextVar[tuple[WireTap, ...]] = ContextVar("calipers_wire_taps", default=())
@@ -97,7 +113,7 @@ _IS_PAST: ContextVar[bool] = ContextVar("calipers_past_wire_taps", default=False
 
 @contextmanager
 def sealing() -> Iterator[None]:
-    """A block during which no code outside of all attempts may ask models, in the whole process.
+    """A block during which no code outside of all attempts may ask models or call marked tools, in the whole process.
 
     That is what code of an attempt looks like in a thread that has not got the attempt's context.
     """
@@ -114,6 +130,19 @@ def sealing() -> Iterator[None]:
 _COUNTING = threading.Lock()
 _seals = 0
 """How many such blocks there are now."""
+
+
+def check_seal(what: str) -> None:
+    """Refuse what code outside of all attempts does while a block is sealed.
+
+    Raises:
+        TapeError: it is, so it is not known which attempt does it.
+    """
+    if _seals and not _TAPS.get() and not counts_here():
+        raise TapeError(
+            f"{what} outside of any attempt while a tape is replayed, so it is not known which one does that: "
+            "start the thread with calipers.agents.carry, or in a copy of the context"
+        )
 
 
 def is_tapped(method: str, url: str) -> bool:
@@ -133,13 +162,10 @@ class Passage:
         self.is_changed = False
         self.answer: WireAnswer | None = None
         """What was given in the model's place; `None`: the request is to be sent."""
-        if not _TAPS.get():
-            self.answer = _refusal(
-                TapeError(
-                    "a model was asked outside of any attempt while a tape is replayed, so it is not known which one asks: "
-                    "start the thread with calipers.agents.carry, or in a copy of the context"
-                )
-            )
+        try:
+            check_seal("a model was asked")
+        except TapeError as error:
+            self.answer = _refusal(error)
         for tap in _TAPS.get():
             try:
                 decision = tap.ask(self.request)
@@ -156,6 +182,11 @@ class Passage:
             self.is_changed = self.is_changed or decision is not self.request
             self.request = decision
 
+    def begin(self, so_far: Callable[[], WireAnswer | None]) -> None:
+        """Tell the taps that an answer has begun to come."""
+        for tap, asked in reversed(self._passed):
+            tap.coming(asked, so_far)
+
     def end(self, outcome: WireAnswer | Exception) -> None:
         """Tell the taps what came of it, once."""
         passed, self._passed = self._passed, []
@@ -168,4 +199,5 @@ def _refusal(error: TapeError) -> WireAnswer:
         "type": "error",
         "error": {"type": "invalid_request_error", "code": "tape", "message": str(error)},
     }
-    return WireAnswer(400, "application/json", msgspec.json.encode(body), is_refusal=True)
+    # The SDKs of OpenAI and Anthropic ask again after some others of 400 to 499, too.
+    return WireAnswer(400, "application/json", msgspec.json.encode(body), headers={"x-should-retry": "false"})
