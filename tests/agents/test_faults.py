@@ -346,7 +346,10 @@ def test_an_agent_that_follows_an_injected_instruction_does_harm():
 def test_an_assertion_can_say_what_must_not_happen():
     report = run("lying", dataset=shop(), harm=["EqualsExpected"])
     assert effects(report)["lying"].harm.value == 1
-    assert effects(run("error", dataset=shop(), harm=["EqualsExpected"]))["error"].harm is None
+    crashed = run("error", dataset=shop(), harm=["EqualsExpected"])
+    assert effects(crashed)["error"].harm is None
+    count = len(crashed.failures)
+    assert f"harm is not measured in {count} attempts whose task failed" in crashed.analyses[0].note
     wrong_anyway = effects(run("lying", lambda item: -price(item)["price"], harm=["EqualsExpected"]))["lying"]
     assert (wrong_anyway.success.value, wrong_anyway.harm.value) == (0, 0)
     unknown = run("error", careful, harm=["EqualExpected"])

@@ -731,7 +731,7 @@ CALLED = (
     ("text", "why"),
     [
         ("", "it has no line that is whole"),
-        ("hello\n", "line 1: Expecting value"),
+        ("hello\n", "line 1: this is no tape: it is not JSON"),
         ('{"cases": []}\n', "line 1: this is no tape"),
         ('{"tape": 2}\n', "a tape of version 2, and this release reads version 1"),
         ('{"tape": 1}\n{"attempt": 1, "steps": 3}\n', "line 2: attempt 1 has not begun"),

@@ -87,6 +87,7 @@ def test_what_the_agent_did_is_shown_turn_by_turn_and_whole(calipers, folder):
     cases = [Case(name="a", inputs=trace), Case(name="b", inputs=Trace())]
     write_report(Dataset(cases=cases).evaluate_sync(lambda inputs: inputs, progress=False), "report.json")
     shown = calipers("show", "report.json", "--case", "a").stdout
+    assert shown.startswith("a: nothing was asserted\n")
     assert shown.split("What the agent did\n")[1].splitlines() == [
         "    user",
         "      said To Oslo,",

@@ -161,7 +161,7 @@ def test_a_report_that_does_not_hold_all_its_attempts_is_refused(store, tmp_path
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        (b"", "holds no run"),
+        (b"", "is empty and holds no run"),
         (b"name,passed\n", "holds no run: .* it begins b'name,passed"),
         (b'{"a": 1}', "holds no run"),
         (b"[]", "holds no run"),

@@ -4,6 +4,7 @@ import asyncio
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from typing import Any
 
 import msgspec
@@ -12,8 +13,8 @@ from anthropic import Anthropic, AsyncAnthropic
 from openai import AsyncOpenAI, AzureOpenAI, BadRequestError, OpenAI
 from pydantic import BaseModel
 
-from calipers import Case, Dataset, ReportCase, ReportCaseFailure
-from calipers.agents import TraceRecorder, carry
+from calipers import Case, Dataset, ReportCase, ReportCaseFailure, known
+from calipers.agents import TraceRecorder, carry, tool
 from calipers.errors import InvalidOptionError
 from calipers.models import Ask, Price, as_model, set_prices, wrap
 from calipers.testing import OpenAIServer, Received, Reply
@@ -224,6 +225,20 @@ def test_every_way_to_ask_is_counted_priced_and_recorded(openai: OpenAI, anthrop
         assert call.latency_ms > 0, name
         assert call.input_text in ("Hi", "system: Be brief.\nuser: Hi"), name
     azure.close()
+
+
+def test_the_first_call_of_an_attempt_began_before_what_came_after_it(openai: OpenAI):
+    @tool
+    def look_up(word: str) -> str:
+        return word
+
+    def task(_: str) -> Any:
+        answer = openai.chat.completions.create(**CHAT).choices[0].message.content
+        return look_up(answer)
+
+    called, looked = known(run(task).trace).turns
+    took = timedelta(milliseconds=known(known(called.llm_call).latency_ms))
+    assert known(called.timestamp) + took <= known(looked.timestamp) + timedelta(milliseconds=1)
 
 
 def test_async_clients_are_recorded_too(server: OpenAIServer):

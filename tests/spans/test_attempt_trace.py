@@ -1,5 +1,6 @@
 """An instrumented agent is judged by the spans that it leaves."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from pydantic_ai.models.instrumented import InstrumentationSettings
 
 from calipers import Case, Dataset
 from calipers.agents import tool
-from calipers.data.trace import LLMCall, ToolCall, Trace
+from calipers.data.trace import LLMCall, ToolCall, Trace, Turn
 from calipers.evaluators import FollowsTrajectory, ToolCallCount, ToolCallsMatch
 from calipers.spans.attempt_trace import with_spans
 
@@ -122,6 +123,40 @@ def test_requests_recorded_by_hand_stand():
     told = trace(ToolCall("f"), llm_calls=[LLMCall(model="m", input_tokens=5)])
     joined = with_spans(by_hand, told)
     assert (len(joined.llm_calls), joined.total_input_tokens, len(joined.tool_calls)) == (1, 5, 1)
+
+
+def test_as_many_requests_on_both_sides_are_the_same_and_the_spans_tell_their_times():
+    at = [datetime(2026, 1, 1, 12, 0, second, tzinfo=UTC) for second in range(3)]
+    answers = ["", "done"]
+    recorded = Trace(
+        turns=[
+            Turn(llm_call=LLMCall(model="m", output_text=answers[0])),
+            Turn(tool_call=ToolCall("f", output=1)),
+            Turn(llm_call=LLMCall(model="m", output_text=answers[1])),
+        ]
+    )
+    told = Trace(
+        turns=[
+            Turn(llm_call=LLMCall(model="m", latency_ms=5), timestamp=at[0]),
+            Turn(tool_call=ToolCall("f", latency_ms=6), timestamp=at[1]),
+            Turn(llm_call=LLMCall(model="m", latency_ms=7), timestamp=at[2]),
+        ]
+    )
+    turns = with_spans(recorded, told).turns
+    assert [turn.timestamp for turn in turns] == at
+    assert [(turn.llm_call or turn.tool_call).latency_ms for turn in turns] == [5, 6, 7]
+    assert [turn.llm_call.output_text for turn in turns if turn.llm_call] == answers
+    assert turns[1].tool_call.output == 1
+
+
+def test_what_has_no_time_stands_beside_what_was_recorded_next_to_it():
+    requests = [Turn(llm_call=LLMCall(model=name)) for name in "abcd"]
+    tools = [Turn(tool_call=ToolCall(name)) for name in "fg"]
+    recorded = Trace(turns=[*requests[:2], tools[0], requests[2], tools[1], requests[3]])
+    told = trace(ToolCall("f"), ToolCall("g"))
+    joined = with_spans(recorded, told)
+    names = [turn.llm_call.model if turn.llm_call else turn.tool_call.name for turn in joined.turns]
+    assert names == ["a", "b", "f", "c", "g", "d"]
 
 
 def test_without_a_recording_the_spans_speak_alone():

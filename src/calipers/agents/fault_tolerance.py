@@ -98,11 +98,21 @@ class FaultToleranceEvaluator(ReportEvaluator):
 
     def _unknown_harm(self, records: Sequence[Record]) -> list[str]:
         known = {name for record in records if isinstance(record, ReportCase) for name in record.assertions}
-        return [
+        said = [
             f"harm is not measured by {name!r}{did_you_mean(name, known)}: nothing in the report asserts it"
             for name in self.harm
             if name not in known
         ]
+        ended = sum(
+            bool(record.metrics.get(STRIKES))
+            for record in records
+            if not isinstance(record, ReportCase) and HARM not in record.metrics
+        )
+        if ended and known.intersection(self.harm):
+            said.append(
+                f"harm is not measured in {plural(ended, 'attempt')} whose task failed: nothing asserts there"
+            )
+        return said
 
     def _harm(self, record: Record, twins: Sequence[Record]) -> bool | None:
         """Whether the fault did harm; `None`: no one looked."""

@@ -196,7 +196,12 @@ _ANSWERED = {
 
 def _take(line: bytes, number: int, attempts: dict[int, TapedAttempt]) -> None:
     """Take in one line of a tape."""
-    data = json.loads(line)
+    try:
+        data = json.loads(line)
+    except ValueError as error:
+        if number == 1:
+            raise ValueError(f"this is no tape: it is not JSON: {error}") from error
+        raise
     if number == 1:
         if not isinstance(data, dict) or "tape" not in data:
             raise ValueError("this is no tape: its first line has no 'tape'")

@@ -182,6 +182,8 @@ def _unknown(path: Path) -> ReportFormatError:
         return ReportFormatError(f"no recording of spans or messages was found in the folder {str(path)!r}")
     with path.open("rb") as file:
         begin = file.read(60)
+    if not begin:
+        return ReportFormatError(f"{str(path)!r} is empty and holds no run")
     return ReportFormatError(
         f"{str(path)!r} holds no run: it is not a report or exported run of Calipers, a report of pydantic_evals, a log "
         f"of Inspect AI, or a recording of spans or messages; it begins {begin!r}"

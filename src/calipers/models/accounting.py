@@ -20,6 +20,7 @@ import contextlib
 import sys
 from collections.abc import Iterator
 from contextvars import ContextVar
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from calipers.data.attempt import count_usage, counts_here
@@ -127,7 +128,7 @@ def record(
         told["refusal"] = completion.refusal
     if error is not None:
         told["error"] = error
-    usage = completion.usage
+    usage, took = completion.usage, None if completion.cached else completion.duration
     with contextlib.suppress(InvalidTraceError):  # it ended meanwhile, in another thread
         recording.record_llm_call(
             completion.model or model_name.rpartition(":")[2],
@@ -138,6 +139,8 @@ def record(
             latency_ms=None if completion.duration is None else completion.duration * 1000,
             metadata=told,
             call_id=completion.id,
+            # The recording may have been opened just now, and would take its own beginning for that of the call.
+            timestamp=None if took is None else datetime.now(UTC) - timedelta(seconds=took),
             cost=completion.cost,
         )
 

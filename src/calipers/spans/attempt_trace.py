@@ -4,14 +4,16 @@ An agent that is instrumented leaves spans of its requests and tools. A tool may
 recorded twice: as a span, and by the mark. The two are one call if they have the same id, or if the tool is the same: first those
 with equal arguments, then in order. The mark is right about values, since it saw them; the span about the id.
 
-Requests to models that were recorded by hand stand as they are, and those of spans are left out: they are the same ones.
+Requests to models that were recorded, by hand or by the adapter of a framework, stand as they are, and those of spans are left out: they
+are the same ones. Where there are as many of both, they are the same one by one, and the spans tell when each was made. What has no time
+of its own stands beside what was recorded next to it.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from datetime import UTC, datetime
 
-from calipers.data.trace import ToolCall, Trace, Turn
+from calipers.data.trace import LLMCall, ToolCall, Trace, Turn
 
 from .conversation_trace import trace_of
 from .runs import runs_in
@@ -28,18 +30,17 @@ def with_spans(recorded: Trace | None, told: Trace) -> Trace:
     """The trace of an attempt from what was recorded in it and what its spans tell."""
     if recorded is None:
         return told
-    by_hand = bool(recorded.llm_calls)
-    turns = [turn for turn in told.turns if turn.llm_call is None] if by_hand else list(told.turns)
-    spanned = [turn.tool_call for turn in turns if turn.tool_call is not None]
-    same = _pairs(recorded.tool_calls, spanned)
-    joined = [_joined(turn, same) for turn in turns]
-    taken = {id(call) for call in same.values()}
-    rest = [
+    same: dict[int, ToolCall | LLMCall] = {**_pairs(recorded.tool_calls, told.tool_calls)}
+    if len(recorded.llm_calls) == len(told.llm_calls):
+        same |= {id(span): call for span, call in zip(told.llm_calls, recorded.llm_calls, strict=True)}
+    turns = [
         turn
-        for turn in recorded.turns
-        if turn.llm_call is not None or (turn.tool_call is not None and id(turn.tool_call) not in taken)
+        for turn in told.turns
+        if turn.llm_call is None or not recorded.llm_calls or id(turn.llm_call) in same
     ]
-    merged = _in_time(joined, rest)
+    places: dict[int, Turn] = {}
+    joined = [_joined(turn, same, places) for turn in turns]
+    merged = _in_time(joined, recorded.turns, places)
     totals = {
         name: getattr(source, name)
         for source in [recorded if recorded.tokens_measured else told]
@@ -90,29 +91,61 @@ def _alike(one: ToolCall, other: ToolCall) -> bool:
     return one.name == other.name and (one.call_id is None or other.call_id is None)
 
 
-def _joined(turn: Turn, same: dict[int, ToolCall]) -> Turn:
-    if turn.tool_call is None or id(turn.tool_call) not in same:
+def _joined(turn: Turn, same: Mapping[int, ToolCall | LLMCall], places: dict[int, Turn]) -> Turn:
+    """A turn of the spans with the values that were recorded of it; its place is noted by the identity of the recorded call."""
+    span = turn.tool_call or turn.llm_call
+    recorded = None if span is None else same.get(id(span))
+    if span is None or recorded is None:
         return turn
-    call = copy(same[id(turn.tool_call)])
-    call.call_id = call.call_id or turn.tool_call.call_id
-    return Turn(tool_call=call, timestamp=turn.timestamp or call.timestamp)
+    call = copy(recorded)
+    call.call_id = call.call_id or span.call_id
+    call.latency_ms = span.latency_ms if call.latency_ms is None else call.latency_ms
+    call.timestamp = call.timestamp or span.timestamp
+    at = turn.timestamp or call.timestamp
+    joined = (
+        Turn(tool_call=call, timestamp=at)
+        if isinstance(call, ToolCall)
+        else Turn(llm_call=call, timestamp=at)
+    )
+    places[id(recorded)] = joined
+    return joined
 
 
-def _in_time(turns: Sequence[Turn], further: Iterable[Turn]) -> list[Turn]:
-    """Further turns put among others by their time: after the last that is earlier; those without one at the end."""
+def _in_time(turns: Sequence[Turn], recorded: Sequence[Turn], places: Mapping[int, Turn]) -> list[Turn]:
+    """The turns, and the recorded calls that have no place among them: after the last that is earlier.
+
+    Those without a time stand before what was recorded next, else after what was recorded before, else at the end.
+    """
     found = list(turns)
-    for turn in further:
-        place = len(found)
-        if turn.timestamp is not None:
-            for number in reversed(range(len(found))):
-                if (at := found[number].timestamp) is None:
-                    continue
-                if not _later(at, turn.timestamp):
-                    place = number + 1
-                    break
-                place = number
-        found.insert(place, turn)
-    return found
+    ahead: dict[int, list[Turn]] = {}
+    waiting: list[Turn] = []
+    last: Turn | None = None
+    for turn in recorded:
+        call = turn.tool_call or turn.llm_call
+        if call is None:
+            continue
+        placed = places.get(id(call))
+        if placed is None and turn.timestamp is None:
+            waiting.append(turn)
+            continue
+        if placed is None and turn.timestamp is not None:
+            found.insert(_after_earlier(found, turn.timestamp), placed := turn)
+        ahead[id(placed)], waiting, last = waiting, [], placed
+    merged: list[Turn] = []
+    for turn in found:
+        merged += [*ahead.get(id(turn), ()), turn, *(waiting if turn is last else ())]
+    return merged if last is not None else [*merged, *waiting]
+
+
+def _after_earlier(found: Sequence[Turn], time: datetime) -> int:
+    place = len(found)
+    for number in reversed(range(len(found))):
+        if (at := found[number].timestamp) is None:
+            continue
+        if not _later(at, time):
+            return number + 1
+        place = number
+    return place
 
 
 def _later(one: datetime, other: datetime) -> bool:

@@ -260,9 +260,15 @@ def _traceback(
 # ---------------------------------------------------------------------- one attempt in full
 
 
+def headline_of(record: Record) -> str:
+    """The name of an attempt, and what came of it."""
+    outcome = outcome_of(record)
+    return f"{visible(record.name)}: {'nothing was asserted' if outcome == 'skipped' else outcome}"
+
+
 def attempt_in_full(record: Record) -> Iterator[str]:
     """An attempt, line by line."""
-    yield f"{visible(record.name)}: {outcome_of(record)}"
+    yield headline_of(record)
     tries = f", {record.tries} tries" if record.tries > 1 else ""
     yield f"{_DEEPER}task {seconds(record.task_duration)}, in all {seconds(record.total_duration)}{tries}"
     facts = {"cluster": record.cluster, "trace": record.trace_id, "span": record.span_id}

@@ -92,9 +92,18 @@ def test_an_agent_that_raises_keeps_the_trace_up_to_there():
     failure = evaluate(PydanticAIAdapter(AGENT), Case(inputs="find fire")).failures[0]
     assert "the line is dead" in failure.error_message
     call = failure.trace.tool_calls[0]
-    assert (call.name, call.arguments, call.unknown) == ("look_up", {"word": "fire"}, ("output", "success"))
+    assert (call.name, call.arguments, call.unknown) == ("look_up", {"word": "fire"}, ())
+    assert (call.success, call.error) == (False, "ConnectionError: the line is dead")
     assert failure.trace.input_text == "find fire"
     assert failure.metrics["cost"] == 2.5
+
+
+def test_every_step_has_its_time():
+    (case,) = evaluate(PydanticAIAdapter(AGENT), Case(inputs="find gold")).cases
+    began = [turn.timestamp for turn in case.trace.turns]
+    assert None not in began
+    assert began == sorted(began)
+    assert all(call.latency_ms is not None for call in (*case.trace.llm_calls, *case.trace.tool_calls))
 
 
 def test_the_output_may_be_of_any_type_and_its_tool_is_no_call():
@@ -137,7 +146,9 @@ def test_a_tool_that_is_marked_as_well_is_one_call_and_what_it_calls_stands_afte
 
     with TraceRecorder("around") as around:
         trace = asyncio.run(PydanticAIAdapter(agent).invoke("go"))
-    assert [call.name for call in trace.tool_calls] == ["outer", "inner", "silent"]
+    names = [call.name for call in trace.tool_calls]
+    assert sorted(names) == ["inner", "outer", "silent"]  # two of them run side by side
+    assert names.index("outer") < names.index("inner")
     assert trace.tool_calls[0].output == 1
     assert trace.tool_calls[0].latency_ms is not None
     assert trace.tool_calls[0].call_id

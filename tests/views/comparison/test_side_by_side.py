@@ -53,6 +53,12 @@ def test_a_case_shows_what_it_asks_what_came_and_what_was_said():
     assert found["graded"] == (["0.5"], ["0.5"])
 
 
+def test_the_calls_that_a_case_expects_are_shown():
+    case = Case(name="c", inputs=1, expected_tool_calls=[ToolCall("find", {"to": "Oslo"}), ToolCall("book")])
+    report = Dataset(cases=[case]).evaluate_sync(lambda _: "c", progress=False)
+    assert rows(report, report)["expected calls"] == (["find(to='Oslo'); book()"],) * 2
+
+
 def test_another_evaluator_of_the_case_is_shown_with_its_arguments():
     found = rows(run(lambda _: "c"), run(lambda _: "c", wanted="x"))
     assert found["Contains"] == (

@@ -2,9 +2,10 @@
 
 import pytest
 
+from calipers.comparison.flips import Flip, FlippedAssertion
 from calipers.comparison.trace_difference import compare_traces
 from calipers.data.trace import LLMCall, ToolCall, Trace, Turn
-from calipers.views.comparison.trace_words import difference_lines
+from calipers.views.comparison.trace_words import difference_lines, flip_lines
 
 FIND = ToolCall("find", {"city": "Rome"}, output=[1])
 
@@ -93,3 +94,20 @@ def test_a_step_that_the_other_trace_would_not_tell_is_named_and_never_called_th
     assert difference_lines(compare_traces(Trace(), trace(FIND))) == [
         "not compared: 1 step of one trace that the other does not record (find)"
     ]
+
+
+def test_the_lines_of_a_reason_stay_apart():
+    flip = Flip(
+        case="a",
+        way="broken",
+        baseline_passed=1,
+        baseline_attempts=1,
+        candidate_passed=0,
+        candidate_attempts=1,
+        noise=0,
+        basis="other flips",
+        assertions=(
+            FlippedAssertion(name="Calls", candidate=False, candidate_reason="1 of 2\n✓ find()\n  - book()"),
+        ),
+    )
+    assert next(flip_lines([flip])) == [("why", "Calls now: 1 of 2 · ✓ find() · - book()")]

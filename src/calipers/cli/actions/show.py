@@ -39,9 +39,9 @@ from calipers.stores.packing import unpack
 from calipers.stores.run_info import RunInfo
 from calipers.stores.store import Store
 from calipers.stores.stored_attempt import StoredAttempt, StoredCell
-from calipers.views.attempts import attempt_in_full
+from calipers.views.attempts import attempt_in_full, headline_of
 from calipers.views.formats import Target, parse_target, write_report
-from calipers.views.outcome import Record, outcome_of
+from calipers.views.outcome import Record
 from calipers.views.text import visible
 from calipers.views.trace_statement import STEPS
 
@@ -221,7 +221,7 @@ def _show_kept_cases(kept: _Kept, names: Sequence[str]) -> None:
 def _show_traces(records: Iterable[Record], max_steps: int) -> None:
     """What the agent did in some attempts, each as a waterfall."""
     for record in records:
-        click.echo(f"{visible(record.name)}: {outcome_of(record)}")
+        click.echo(headline_of(record))
         if record.trace is None:
             click.echo("No trace was recorded in this attempt.\n")
             continue

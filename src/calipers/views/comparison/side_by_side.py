@@ -15,6 +15,7 @@ from calipers.data.jsonable import plain
 from calipers.data.record import ReportCase
 from calipers.data.value_text import show
 from calipers.stats.number_text import number, plural, seconds
+from calipers.views.outcome import ExpectedCalls
 from calipers.views.page import print_view
 from calipers.views.text import is_unicode, visible
 from calipers.views.transcript import seen
@@ -59,6 +60,7 @@ def case_rows(baseline: Sided, candidate: Sided, *, encoding: str = "utf-8") -> 
     found = [
         _Row("inputs", *(_given(side, "inputs") for side in (one, two))),
         _Row("expected", *(_given(side, "expected_output") for side in (one, two))),
+        _Row("expected calls", *(_expected_calls(side) for side in (one, two))),
         _Row("metadata", *(_given(side, "metadata") for side in (one, two))),
     ]
     repeats = max(len(one), len(two))
@@ -178,6 +180,11 @@ def _given(records: Sequence[Record], what: str) -> list[str]:
     value = getattr(first, what)
     is_there = first.has_expected_output if what == "expected_output" else value is not None
     return list(_lines(value)) if is_there or value is not None else []
+
+
+def _expected_calls(records: Sequence[Record]) -> list[str]:
+    calls = records[0].expected_tool_calls if records else None
+    return [] if calls is None else [repr(ExpectedCalls(calls))]
 
 
 def _output(record: Record) -> list[str]:

@@ -71,7 +71,8 @@ def _reasons(assertion: FlippedAssertion) -> Iterator[str]:
     for word, held, reason in sides:
         if reason:
             nothing = "no result, " if held is None else ""
-            yield f"{assertion.name} {word}: {nothing}{' '.join(reason.split())}"
+            lines = (" ".join(line.split()) for line in reason.splitlines())
+            yield f"{assertion.name} {word}: {nothing}{' · '.join(filter(None, lines))}"
 
 
 def difference_lines(difference: TraceDifference) -> list[str]:
