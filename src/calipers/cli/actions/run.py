@@ -159,7 +159,9 @@ def run(options: RunOptions, session_type: "type[Session] | None" = None) -> int
     if options.json and to_stdout:
         raise InvalidOptionError("--json and --out to standard output ('-') exclude each other")
     if options.harm and not options.faults:
-        raise InvalidOptionError("--harm names what a fault must not cause, and no fault was given: add --faults")
+        raise InvalidOptionError(
+            "--harm names what a fault must not cause, and no fault was given: add --faults"
+        )
     thresholds = [parse_threshold(each) for each in options.fail_under]
     with (
         clean_stdout(wanted=options.json or to_stdout) as stdout,
