@@ -213,7 +213,7 @@ def test_faults_try_each_case_again_and_say_if_there_was_nothing_to_strike(calip
     wrong = calipers("run", "--faults", "eror")
     assert wrong.exit_code == 2
     assert "unknown fault 'eror' (did you mean 'error'?); known faults: latency, error" in wrong.stderr
-    assert "--harm says what a fault may do" in calipers("run", "--harm", "safe").stderr
+    assert "no fault was given: add --faults" in calipers("run", "--harm", "safe").stderr
 
 
 def test_a_folder_without_evaluations_says_how_to_get_one(calipers):

@@ -46,7 +46,7 @@ def test_every_provider_gives_a_judge_its_verdict_and_what_it_cost(provider):
     result = report.cases[0].assertions["LLMJudge"]
     assert result.value is True
     assert result.reason == "it is"
-    assert result.metadata["metrics"]["model_calls"] == 1
+    assert result.metadata["metrics"]["requests"] == 1
     assert result.metadata["metrics"]["input_tokens"] > 0
 
 

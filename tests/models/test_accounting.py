@@ -32,7 +32,7 @@ def test_a_task_pays_for_its_calls():
         ask(UNKNOWN)
 
     [case] = run(task).cases
-    counted = {"model_calls": 2, "input_tokens": 2000, "output_tokens": 0}
+    counted = {"requests": 2, "input_tokens": 2000, "output_tokens": 0}
     assert case.metrics == {**counted, "cost": pytest.approx(0.0025), "unpriced_calls": 1}
     assert case.trace is not None
     assert [call.cost for call in case.trace.llm_calls] == [pytest.approx(0.0025), None]
@@ -88,7 +88,7 @@ def test_an_answer_that_a_function_passes_on_is_paid_for_once_and_one_that_it_gi
 
     for model in (asks, lambda messages: canned):
         [case] = run(task(model)).cases
-        assert case.metrics["model_calls"] == 2
+        assert case.metrics["requests"] == 2
         assert len(case.trace.llm_calls) == 2
 
 

@@ -63,7 +63,7 @@ TALK: Any = {"model": "claude-x", "max_tokens": 9, "messages": [{"role": "user",
 pytestmark = pytest.mark.usefixtures(
     "no_tracer_provider"
 )  # anthropic's SDK tells a provider of its calls, too
-COUNTED = {"model_calls": 1, "input_tokens": 100, "output_tokens": 10, "cost": pytest.approx(0.00035)}
+COUNTED = {"requests": 1, "input_tokens": 100, "output_tokens": 10, "cost": pytest.approx(0.00035)}
 
 
 def chat(content: str | None = "Hello", calls: Any = None) -> dict[str, Any]:
@@ -297,7 +297,7 @@ def test_the_tools_that_a_model_asks_for_stand_with_its_call_and_are_no_tool_cal
 
 def test_a_raw_response_that_is_no_json_reaches_the_caller(openai: OpenAI):
     page = run(lambda _: openai.chat.completions.with_raw_response.create(model="page", messages=ASKED).text)
-    assert (page.output, page.metrics) == ("<html>", {"model_calls": 1, "unpriced_calls": 1})
+    assert (page.output, page.metrics) == ("<html>", {"requests": 1, "unpriced_calls": 1})
 
 
 def test_an_error_reaches_the_caller_and_is_in_the_trace_and_costs_nothing(openai: OpenAI):
@@ -349,7 +349,7 @@ def test_a_stream_that_ends_early_is_counted_and_its_price_unknown(openai: OpenA
     for task in (leaves, takes_one, closes, breaks, reads_later, tells_no_tokens):
         case = run(task)
         outputs.append(case.output)
-        assert (case.metrics, call_of(case).cost) == ({"model_calls": 1, "unpriced_calls": 1}, None), task
+        assert (case.metrics, call_of(case).cost) == ({"requests": 1, "unpriced_calls": 1}, None), task
     assert outputs == ["left", "Hel", "closed", "APIError", "Hello", 2]
     assert call_of(run(breaks)).metadata["error"] == "APIError: overloaded"
 
@@ -368,7 +368,7 @@ def test_attempts_in_flight_each_have_their_own_calls(openai: OpenAI):
 
     cases = [Case(name=str(number), inputs=number) for number in range(1, 5)]
     report = Dataset(cases=cases).evaluate_sync(task, max_concurrency=4)
-    assert [case.metrics["model_calls"] for case in report.cases] == [1, 2, 3, 4]
+    assert [case.metrics["requests"] for case in report.cases] == [1, 2, 3, 4]
     assert [len(case.trace.llm_calls) for case in report.cases if case.trace] == [1, 2, 3, 4]
 
 
@@ -473,6 +473,6 @@ def test_async_tasks_at_once_do_not_mix(server: OpenAIServer):
                 return number
 
             report = await Dataset(cases=[Case(name=str(n), inputs=n) for n in (1, 3)]).evaluate(task)
-            return [case.metrics["model_calls"] for case in report.cases]
+            return [case.metrics["requests"] for case in report.cases]
 
     assert asyncio.run(main()) == [1, 3]

@@ -21,7 +21,8 @@ class Judged(Protocol):
     skipped: tuple[SkippedEvaluation, ...]
 
 
-MODEL_CALLS: Final = "model_calls"
+REQUESTS: Final = "requests"
+"""Requests to models."""
 INPUT_TOKENS: Final = "input_tokens"
 OUTPUT_TOKENS: Final = "output_tokens"
 COST: Final = "cost"
@@ -30,7 +31,7 @@ UNPRICED_CALLS: Final = "unpriced_calls"
 """Calls whose price is not known: with these, the cost is a lower bound."""
 PAID_BEFORE: Final = "paid_before"
 """The part of the cost that answers from a cache had cost: paid when they were given, and not now."""
-SPENDING: Final = (MODEL_CALLS, INPUT_TOKENS, OUTPUT_TOKENS, COST, UNPRICED_CALLS, PAID_BEFORE)
+SPENDING: Final = (REQUESTS, INPUT_TOKENS, OUTPUT_TOKENS, COST, UNPRICED_CALLS, PAID_BEFORE)
 JUDGE_COST: Final = "judge_cost"
 JUDGE_UNPRICED_CALLS: Final = "judge_unpriced_calls"
 _MOST: Final = 1e100
@@ -115,13 +116,13 @@ def trace_metrics(trace: Trace) -> dict[str, int | float]:
     """What the requests of a recorded trace spent, as metrics; without what the recording does not say."""
     found: dict[str, int | float] = {}
     if trace.llm_calls:
-        found["requests"] = len(trace.llm_calls)
+        found[REQUESTS] = len(trace.llm_calls)
     if trace.tokens_measured:
         found |= {INPUT_TOKENS: trace.total_input_tokens, OUTPUT_TOKENS: trace.total_output_tokens}
     if trace.total_cost is not None:
         found[COST] = trace.total_cost
-        if trace.unpriced_calls:
-            found[UNPRICED_CALLS] = trace.unpriced_calls
+    if trace.unpriced_calls:
+        found[UNPRICED_CALLS] = trace.unpriced_calls
     return found
 
 

@@ -6,7 +6,7 @@ what its judges cost are never mixed. Outside a run and outside a recording, not
 
 | metric | meaning |
 |---|---|
-| `model_calls` | calls that a provider answered, now or before |
+| `requests` | calls that a provider answered, now or before |
 | `input_tokens`, `output_tokens` | as the provider counted them; absent where it counted none |
 | `cost` | US dollars; absent where no call has a known price |
 | `unpriced_calls` | calls without a known price, which `cost` lacks |
@@ -27,9 +27,9 @@ from calipers.data.attempt import count_usage, counts_here
 from calipers.data.spending import (
     COST,
     INPUT_TOKENS,
-    MODEL_CALLS,
     OUTPUT_TOKENS,
     PAID_BEFORE,
+    REQUESTS,
     UNPRICED_CALLS,
     note_priced_call,
     take_prices_from,
@@ -73,7 +73,7 @@ def count(completion: Completion, model_name: str, *, address: str | None = None
     usage = completion.usage
     if completion.cost is None:
         completion.cost = cost_of(model_name, usage, answered_by=completion.model, address=address)
-    amounts: dict[str, int | float] = {MODEL_CALLS: 1}
+    amounts: dict[str, int | float] = {REQUESTS: 1}
     if usage is not None and usage.input is not None:
         amounts[INPUT_TOKENS] = usage.input
     if usage is not None and usage.output is not None:

@@ -14,9 +14,9 @@ from calipers.data.record import ReportCase, ReportCaseFailure
 from calipers.data.spending import (
     COST,
     INPUT_TOKENS,
-    MODEL_CALLS,
     OUTPUT_TOKENS,
     PAID_BEFORE,
+    REQUESTS,
     UNPRICED_CALLS,
     spent_by_judges,
     spent_of,
@@ -55,7 +55,7 @@ class Costs(msgspec.Struct, kw_only=True):
     """Each evaluator that asked a model, by name."""
 
 
-_COUNTED = (MODEL_CALLS, UNPRICED_CALLS, INPUT_TOKENS, OUTPUT_TOKENS)
+_COUNTED = (REQUESTS, UNPRICED_CALLS, INPUT_TOKENS, OUTPUT_TOKENS)
 
 
 class Account:
@@ -101,7 +101,7 @@ class Account:
             total=fsum((*self.costs.alone, *self.costs.values)) if self.known else None,
             per_case=per_case,
             attempts=count,
-            calls=amount[MODEL_CALLS],
+            calls=amount[REQUESTS],
             unpriced_calls=amount[UNPRICED_CALLS],
             input_tokens=amount[INPUT_TOKENS],
             output_tokens=amount[OUTPUT_TOKENS],
