@@ -204,6 +204,7 @@ class _CleanCalls:
         """Those that have not struck yet."""
         self._lock = threading.Lock()
         metrics[CALLS] = 0
+        self._note()
 
     def before(self, name: str, arguments: Mapping[str, Any], /) -> Proceed:
         """Let the call go on."""
@@ -227,8 +228,7 @@ class _CleanCalls:
 
     def _note(self) -> None:
         for each in self._would:
-            if each.metrics[STRIKES]:
-                self._metrics[would_strike(each.fault.name)] = 1
+            self._metrics[would_strike(each.fault.name)] = int(each.metrics[STRIKES] > 0)
         self._would = tuple(each for each in self._would if not each.metrics[STRIKES])
 
 
