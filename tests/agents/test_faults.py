@@ -229,6 +229,16 @@ def test_the_same_seed_strikes_the_same_calls_however_many_attempts_run_at_once(
     assert set(one.values()) == {None, 0, 1}
 
 
+def test_the_order_in_which_an_agent_calls_its_tools_does_not_decide_which_calls_are_struck():
+    def seen(items):
+        report = run("lying@0.5", lambda _: [price(item) for item in items], shop(["desk"]))
+        (lied,) = [case for case in report.cases if case.name.endswith("]")]
+        return sorted(map(repr, lied.output))
+
+    told_truly = sorted(repr({"item": item, "price": 10 * len(item)}) for item in ITEMS)
+    assert seen(ITEMS) == seen(ITEMS[::-1]) != told_truly
+
+
 @settings(max_examples=30)
 @given(st.integers(0, 2**32), st.sampled_from(["error", "partial", "lying", "injected"]))
 def test_rate_0_never_strikes_and_rate_1_always(seed, kind):

@@ -4,8 +4,9 @@ A run of it is a run like any other: kept, resumed, repeated, judged and shown. 
 fault, as `case [error]`; all of them are one cluster, and each has the tag `fault=error`, or `fault=none`, so a report has the pass rate
 under each fault. The analysis at its end pairs them: see `fault_tolerance.py`.
 
-- Which calls are struck follows from the run's seed, the attempt, the tool and the number of the call of this tool: the same seed strikes
-  the same calls however many attempts run at once. A call that is struck at one rate is struck at any higher one.
+- Which calls are struck follows from the run's seed, the attempt, the tool, its arguments and how often it was called with these: the same
+  seed strikes the same calls however many attempts run at once, and in which order an agent's threads call. Of arguments that are
+  no plain data, such as a connection, the number of the call counts instead. A call that is struck at one rate is struck at any higher one.
 - A fault strikes a call when it changes what the agent sees. Where it cannot, such as an empty result that is empty already, the call
   is counted apart. An error of the tool itself is left as it is.
 - The metrics of an attempt have the counts: `fault_calls`, `fault_strikes`, `fault_misses`; and `fault_harm`, 1 if the agent followed an
@@ -17,6 +18,7 @@ under each fault. The analysis at its end pairs them: see `fault_tolerance.py`.
 import copy
 import hashlib
 import inspect
+import json
 import threading
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -26,7 +28,7 @@ from typing import Any, Final, Unpack
 from calipers.data.argument_checks import check_texts
 from calipers.data.attempt import current_attempt, running_attempt
 from calipers.data.case import Case, not_a_case
-from calipers.data.jsonable import safe_repr
+from calipers.data.jsonable import are_plain, safe_repr
 from calipers.data.result_names import unique
 from calipers.errors import InvalidOptionError
 from calipers.report.report import Report
@@ -240,9 +242,10 @@ class _Strikes:
         self.fault = fault
         self._key = key
         self._lock = threading.Lock()
-        self._numbers: Counter[str] = Counter()
-        self._hit: list[tuple[Mapping[str, Any], int]] = []
-        """The arguments of calls under way whose results are to be changed, and the numbers of these calls."""
+        self._seen: Counter[str] = Counter()
+        """How often each call was made."""
+        self._hit: list[tuple[Mapping[str, Any], str]] = []
+        """The arguments of calls under way whose results are to be changed, and which calls these are."""
         self._earlier: dict[str, Any] = {}
         self._word = f"calipers-{_digest(key, 'word')[:4].hex()}"
         metrics |= {CALLS: 0, STRIKES: 0, MISSES: 0}
@@ -250,17 +253,20 @@ class _Strikes:
     def before(self, name: str, arguments: Mapping[str, Any], /) -> Proceed | Outcome:
         """Let the call go on, later or not at all."""
         fault = self.fault
+        which = (
+            f"{name}\0{_digest(json.dumps(arguments, sort_keys=True)).hex() if are_plain(arguments) else ''}"
+        )
         with self._lock:
-            self._numbers[name] += 1
-            number = self._numbers[name]
+            self._seen[which] += 1
+            which = f"{which}\0{self._seen[which]}"
         self._look(name, arguments)
         if fault.tool is not None and name != fault.tool:
             return Proceed()
         self._count(CALLS)
-        if not self._is_hit(name, number):
+        if not self._is_hit(which):
             return Proceed()
         if fault.kind not in _BEFORE:
-            self._hit.append((arguments, number))
+            self._hit.append((arguments, which))
             return Proceed()
         self._count(STRIKES)
         match fault.kind:
@@ -277,15 +283,15 @@ class _Strikes:
         """What the agent sees of a result."""
         with self._lock:
             place = next((i for i, (each, _) in enumerate(self._hit) if each is arguments), None)
-            number = None if place is None else self._hit.pop(place)[1]
+            which = None if place is None else self._hit.pop(place)[1]
         if isinstance(outcome, Raise):
-            if number is not None:
+            if which is not None:
                 self._count(MISSES)
             return outcome
-        value = UNCHANGED if number is None else self._changed(self.fault, name, number, outcome.value)
+        value = UNCHANGED if which is None else self._changed(self.fault, name, which, outcome.value)
         if self.fault.kind == "stale":
             self._earlier[name] = snapshot(outcome.value)
-        if number is None:
+        if which is None:
             return outcome
         self._count(MISSES if value is UNCHANGED else STRIKES)
         return outcome if value is UNCHANGED else Return(value)
@@ -294,10 +300,10 @@ class _Strikes:
         """Look for harm in what the agent answers."""
         self._look(None, output)
 
-    def _is_hit(self, name: str, number: int) -> bool:
-        return int.from_bytes(_digest(self._key, name, number)[:8], "big") < self.fault.rate * _PARTS
+    def _is_hit(self, which: str) -> bool:
+        return int.from_bytes(_digest(self._key, which)[:8], "big") < self.fault.rate * _PARTS
 
-    def _changed(self, fault: Fault, name: str, number: int, value: Any) -> Any:
+    def _changed(self, fault: Fault, name: str, which: str, value: Any) -> Any:
         try:
             match fault.kind:
                 case "empty":
@@ -305,7 +311,7 @@ class _Strikes:
                 case "partial":
                     return fault_values.partial(value)
                 case "lying":
-                    seed = int.from_bytes(_digest(self._key, name, number, "lie"), "big")
+                    seed = int.from_bytes(_digest(self._key, which, "lie"), "big")
                     return fault_values.lying(value, Random(seed))  # noqa: S311 - no secret
                 case "stale":
                     earlier = self._earlier.get(name, fault.value)
