@@ -142,6 +142,19 @@ def test_what_a_fault_makes_of_a_value(change, value, found):
     assert change(value) == found
 
 
+def test_an_object_that_has_no_copy_is_left_as_it_is():
+    @dataclasses.dataclass
+    class Single:
+        text: str = "one two"
+
+        def __copy__(self):
+            return self
+
+    single = Single()
+    assert partial(single) is UNCHANGED
+    assert single.text == "one two"
+
+
 def test_a_lie_changes_the_numbers_in_a_text_and_nothing_else():
     found = lying("12 desks at 3.50 each", Random(1))
     assert found != "12 desks at 3.50 each"
@@ -261,6 +274,7 @@ def test_a_fault_of_one_tool_leaves_the_others_alone():
     assert [call.success for call in report.failures[0].trace.tool_calls] == [False]
     spared = run("price=error", lambda item: delete(item), dataset=shop(["a"]))
     assert effects(spared)["price=error"].struck == 0
+    assert spared.analyses[0].note == "not measured, since the tool was not called: price=error"
 
 
 def test_what_the_agent_saw_is_recorded():

@@ -182,14 +182,20 @@ def _notes(clean: Sequence[Record], effects: Sequence[FaultEffect], faults: Sequ
             "no tool call went through the faults, so there was nothing to strike: mark the functions of your tools with @tool, or run "
             "the agent by the adapter of its framework"
         )
-    elif idle := [fault for fault, effect in zip(faults, effects, strict=True) if not effect.struck]:
-        said.append(f"not measured, since no call was struck: {', '.join(idle)}")
+    else:
+        idle = [
+            (fault, effect.calls) for fault, effect in zip(faults, effects, strict=True) if not effect.struck
+        ]
+        if uncalled := [fault for fault, calls in idle if not calls]:
+            said.append(f"not measured, since the tool was not called: {', '.join(uncalled)}")
+        if missed := [fault for fault, calls in idle if calls]:
+            said.append(f"not measured, since no call was struck: {', '.join(missed)}")
     left_out = [effect for effect in effects if 0 < effect.struck < effect.attempts]
     if left_out:
         count = sum(effect.attempts - effect.struck for effect in left_out)
         said.append(f"{plural(count, 'attempt')} in which no call was struck left out")
-    if missed := sum(effect.misses for effect in effects):
-        said.append(f"{plural(missed, 'result')} that a fault could not change")
+    if kept := sum(effect.misses for effect in effects):
+        said.append(f"{plural(kept, 'result')} that a fault could not change")
     if any(effect.struck and effect.success is None for effect in effects):
         said.append("success is not measured where nothing asserts")
     return said

@@ -83,6 +83,8 @@ def _fields(value: Any) -> Mapping[str, Any] | None:
 def _replaced(value: Any, name: str, field: Any) -> Any:
     try:
         changed = copy.copy(value)
+        if changed is value:  # an object of which there is one alone stays as it is for everyone
+            return UNCHANGED
         object.__setattr__(changed, name, field)
     except Exception:  # an object that guards its fields
         return UNCHANGED
