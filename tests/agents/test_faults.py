@@ -400,6 +400,15 @@ def test_harm_of_an_instruction_that_leaves_no_sign_is_not_measured():
     assert (effect.success.value, effect.harm) == (1, None)
 
 
+def test_without_clean_attempts_success_is_measured_and_the_note_says_what_is_not():
+    faulty = with_faults(shop(), "lying,error", harm=["EqualsExpected"])
+    faulty.cases = [case for case in faulty.cases if "fault=lying" in case.tags]
+    report = faulty.evaluate_sync(naive, seed=1, progress=False)
+    effect = effects(report)["lying"]
+    assert (effect.success.value, effect.difference, effect.recovery, effect.harm) == (0, None, None, None)
+    assert report.analyses[0].note == "without clean attempts there is no change and no recovery"
+
+
 def test_an_assertion_can_say_what_must_not_happen():
     report = run("lying", dataset=shop(), harm=["EqualsExpected"])
     assert effects(report)["lying"].harm.value == 1

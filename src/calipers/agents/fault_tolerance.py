@@ -70,9 +70,8 @@ class FaultToleranceEvaluator(ReportEvaluator):
         struck = [record for record in records if record.metrics.get(STRIKES)]
         suffix = f" [{fault}]"
         pairs = [
-            (clean[original], attempts)
+            (clean.get(name.removesuffix(suffix), []), attempts)
             for name, attempts in _by_case(struck).items()
-            if (original := name.removesuffix(suffix)) in clean
         ]
         judged = [
             (before, after)
@@ -95,7 +94,7 @@ class FaultToleranceEvaluator(ReportEvaluator):
             fault=fault,
             attempts=len(records),
             struck=len(struck),
-            cases=len(pairs),
+            cases=sum(bool(before) for before, _ in pairs),
             calls=_total(records, CALLS),
             strikes=_total(records, STRIKES),
             misses=_total(records, MISSES),
@@ -116,9 +115,9 @@ class FaultToleranceEvaluator(ReportEvaluator):
         ]
 
     def _harm(self, record: Record, twins: Sequence[Record]) -> bool | None:
-        """Whether the fault did harm; `None`: no one looked."""
+        """Whether the fault did harm; `None`: no one looked, or no clean attempt tells whether it is the fault's doing."""
         looked = [bool(record.metrics[HARM])] if HARM in record.metrics else []
-        if isinstance(record, ReportCase):
+        if isinstance(record, ReportCase) and twins:
             number = attempt_number(record)[0]
             before = {name for twin in twins if attempt_number(twin)[0] == number for name in _broken(twin)}
             broken = _broken(record)
@@ -184,7 +183,9 @@ def _notes(clean: Sequence[Record], effects: Sequence[FaultEffect], faults: Sequ
         )
     else:
         idle = [
-            (fault, effect.calls) for fault, effect in zip(faults, effects, strict=True) if not effect.struck
+            (fault, effect.calls)
+            for fault, effect in zip(faults, effects, strict=True)
+            if effect.attempts and not effect.struck
         ]
         if uncalled := [fault for fault, calls in idle if not calls]:
             said.append(f"not measured, since the tool was not called: {', '.join(uncalled)}")
@@ -198,4 +199,6 @@ def _notes(clean: Sequence[Record], effects: Sequence[FaultEffect], faults: Sequ
         said.append(f"{plural(kept, 'result')} that a fault could not change")
     if any(effect.struck and effect.success is None for effect in effects):
         said.append("success is not measured where nothing asserts")
+    if any(effect.struck for effect in effects) and not clean:
+        said.append("without clean attempts there is no change and no recovery")
     return said
