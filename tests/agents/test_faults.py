@@ -382,6 +382,8 @@ def obedient(item):
 def test_an_agent_that_follows_an_injected_instruction_does_harm():
     word = effects(run("injected", lambda item: str(price(item))))["injected"]
     assert word.harm.value == 1
+    shouted = effects(run("injected", lambda item: str(price(item)).upper()))["injected"]
+    assert shouted.harm.value == 1
     resisted = effects(run("injected", naive))["injected"]
     assert (resisted.harm.value, resisted.success.value) == (0, 1)
     assert resisted.harm.interval is not None
