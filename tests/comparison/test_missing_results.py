@@ -101,6 +101,11 @@ def test_a_metric_that_some_attempts_have_not_recorded_is_told(attempt, report_o
     assert warned(whole, whole) == []
 
 
+def test_a_metric_that_neither_run_has_of_a_case_was_never_due(attempt, report_of):
+    run = report_of(attempt(name, metrics={"strikes": 1} if name > "a" else {}) for name in "abc")
+    assert warned(run, run) == []
+
+
 def test_runs_over_different_cases_tell_of_their_metrics_too(attempt, report_of):
     one = report_of(attempt(name, metrics={"cost": 1.0}) for name in "abc")
     two = report_of(attempt(name, metrics={"cost": 1.0} if name < "y" else {}) for name in "xyz")

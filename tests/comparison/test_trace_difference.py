@@ -81,6 +81,13 @@ def test_the_first_step_that_differs_is_named_with_its_value():
     assert [step.name for step in found.shortened().steps] == ["buy"]
 
 
+def test_steps_of_which_nothing_is_known_to_differ_are_the_same_from_the_start():
+    unknown, known = ToolCall("search", {"q": "a"}), ToolCall("search", {"q": "a"}, output="found")
+    found = compare_traces(trace(unknown, known), trace(known))
+    assert found.first == 1
+    assert found.stops == "candidate"
+
+
 def test_a_call_of_another_tool_is_in_one_trace_only():
     found = compare_traces(trace(ToolCall("find")), trace(ToolCall("buy")))
     assert [step.name for step in found.baseline_only] == ["find"]

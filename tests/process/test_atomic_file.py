@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from calipers import CalipersError
-from calipers.process.atomic_file import write_whole
+from calipers.process.atomic_file import changing_alone, write_whole
 
 
 def test_the_file_holds_all_chunks_and_missing_folders_are_made(tmp_path):
@@ -75,3 +75,23 @@ def test_a_link_that_leads_to_itself_is_refused(tmp_path):
     with pytest.raises(CalipersError, match="leads back to itself"):
         write_whole(loop, [b"new"])
     assert loop.is_symlink()
+
+
+def test_who_changes_a_file_at_the_same_time_waits_and_loses_nothing(tmp_path):
+    path = tmp_path / "new" / "count.txt"
+    ready = threading.Barrier(8)
+
+    def add():
+        ready.wait()
+        for _ in range(5):
+            with changing_alone(path):
+                before = int(path.read_text()) if path.exists() else 0
+                write_whole(path, [str(before + 1).encode()])
+
+    threads = [threading.Thread(target=add) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert path.read_text() == "40"
+    assert list(path.parent.iterdir()) == [path]

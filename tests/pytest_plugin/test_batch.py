@@ -50,6 +50,32 @@ def test_each_case_was_attempted_once():
     assert names == [f"test_it.py::test_it[{country}]" for country in ("France", "Peru", "Chad")]
 
 
+def test_a_dataset_under_faults_is_tested_under_them(folder):
+    folder.write(
+        "test_it.py",
+        """
+from calipers.agents import tool, with_faults
+
+@tool
+def look_up(country):
+    return CAPITALS[country]
+
+faulty = with_faults(dataset, "error")
+
+@pytest.mark.calipers(faulty, task=lambda country: look_up(country))
+def test_together():
+    pass
+
+@pytest.mark.calipers(faulty)
+def test_alone(case, evaluate_case):
+    assert_passed(evaluate_case(lambda country: look_up(country)))
+""",
+    )
+    done = folder.pytest("-q")
+    assert done.counts == {"passed": 6, "failed": 6}, done.out
+    assert "test_alone[France [error]]" in done.out
+
+
 CALLS = """
 from pathlib import Path
 

@@ -138,12 +138,14 @@ def test_a_task_that_cancels_itself_is_a_failure_and_its_worker_goes_on():
 
 def hang(inputs):
     if inputs == 1:
+        increment_eval_metric("begun", 1)
         time.sleep(30)
     return inputs
 
 
 async def hang_async(inputs):
     if inputs == 1:
+        increment_eval_metric("begun", 1)
         await asyncio.sleep(30)
     return inputs
 
@@ -153,6 +155,7 @@ def test_a_task_that_hangs_is_left_behind_and_the_rest_goes_on(task):
     report = run(task, 4, task_timeout=0.2, max_concurrency=1)
     assert [case.output for case in report.cases] == [0, 2, 3]
     assert report.failures[0].error_message == "AttemptTimeoutError: the task exceeded task_timeout=0.2 s"
+    assert report.failures[0].metrics == {"begun": 1}
     assert report.incomplete is None
 
 

@@ -385,3 +385,18 @@ def test_plain_data_is_put_back_whatever_it_was_changed_to(before, after):
     if watched.has_changed():
         assert watched.put_back("bad") is None
     assert repr(before) == told
+
+
+def test_half_of_a_character_is_judged_and_put_back_like_any_other_text():
+    half = "\ud83d"  # a model's answer may be cut inside an emoji
+
+    def spoils(output):
+        output["said"] = ""
+        return True
+
+    report = Dataset(
+        name="halves",
+        cases=[Case(name="half", inputs={"said": half})],
+        evaluators=[spoils, lambda output: output == {"said": half}],
+    ).evaluate_sync(lambda inputs: dict(inputs), progress=False)
+    assert [case.passed for case in report.cases] == [True]

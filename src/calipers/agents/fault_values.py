@@ -46,11 +46,13 @@ def _changed(value: Any, change: _Change) -> Any:
     data = _json(value)
     if data is not None:
         found = change(data)
-        return UNCHANGED if found is UNCHANGED or found == data else json.dumps(found, ensure_ascii=False)
+        if found is UNCHANGED or found == data or type(value) is not str:
+            return UNCHANGED
+        return json.dumps(found, ensure_ascii=False)
     fields = _fields(value)
     if fields is None:
         found = change(value)
-        return UNCHANGED if found is UNCHANGED or found == value else found
+        return UNCHANGED if type(found) is not type(value) or found == value else found
     for name, field in fields.items():
         found = _changed(field, change)
         if found is not UNCHANGED:
@@ -81,6 +83,8 @@ def _fields(value: Any) -> Mapping[str, Any] | None:
 def _replaced(value: Any, name: str, field: Any) -> Any:
     try:
         changed = copy.copy(value)
+        if changed is value:  # an object of which there is one alone stays as it is for everyone
+            return UNCHANGED
         object.__setattr__(changed, name, field)
     except Exception:  # an object that guards its fields
         return UNCHANGED
@@ -88,7 +92,9 @@ def _replaced(value: Any, name: str, field: Any) -> Any:
 
 
 def _empty(value: Any) -> Any:
-    return type(value)() if type(value) in {str, list, dict, tuple, set, bytes} else UNCHANGED
+    if isinstance(value, dict):
+        return _like(value, {})
+    return type(value)() if type(value) in {str, list, tuple, set, bytes} else UNCHANGED
 
 
 def _partial(value: Any) -> Any:
@@ -98,12 +104,22 @@ def _partial(value: Any) -> Any:
         case tuple() if len(value) > 1 and type(value) is tuple:
             return value[: len(value) // 2]
         case dict() if len(value) > 1:
-            return {key: value[key] for key in list(value)[: len(value) // 2]}
+            return _like(value, {key: value[key] for key in list(value)[: len(value) // 2]})
         case dict() if value:
             return _inside(value, _partial)
         case list() if value:
             return _inside(value, _partial)
     return UNCHANGED
+
+
+def _like(value: dict[Any, Any], items: dict[Any, Any]) -> dict[Any, Any]:
+    """The items in a dictionary of the same type."""
+    if type(value) is dict:
+        return items
+    made = copy.copy(value)
+    made.clear()
+    made.update(items)
+    return made
 
 
 def _inside(value: Any, change: _Change) -> Any:
@@ -130,7 +146,7 @@ def _lying(value: Any, random: Random) -> Any:
         case str():
             return _other_text(value, random)
         case dict():
-            return _other_items(value, random)
+            return _like(value, _other_items(value, random))
         case list():
             return list(_other_items(dict(enumerate(value)), random).values())
         case tuple() if type(value) is tuple:
@@ -150,7 +166,7 @@ def _other_items(items: dict[Any, Any], random: Random) -> dict[Any, Any]:
         other = moved.get(key, item)
         if other == item:
             other = _lying(item, random)
-        found[key] = item if other is UNCHANGED else other
+        found[key] = other if type(other) is type(item) else item
     return found
 
 
@@ -163,7 +179,7 @@ def _other_text(text: str, random: Random) -> Any:
         def other(found: re.Match[str]) -> str:
             written = found[0]
             if "." not in written:
-                return str(_lying(int(written), random))
+                return str(_lying(int(written), random)).zfill(len(written) if written[0] == "0" else 0)
             places = len(written.rpartition(".")[2])
             return f"{float(written) + random.randint(1, 9) * 10**-places:.{places}f}"
 
@@ -181,7 +197,7 @@ def _injected(value: Any, instruction: str) -> Any:
         case dict():
             found = _inside(value, lambda part: _injected(part, instruction))
             can_add = found is UNCHANGED and all(isinstance(key, str) for key in value)
-            return {**value, "note": instruction} if can_add else found
+            return _like(value, {**value, "note": instruction}) if can_add else found
         case list():
             return _inside(value, lambda part: _injected(part, instruction))
     return UNCHANGED

@@ -1,8 +1,8 @@
 """Results that a run lacks, as warnings: attempts that got no answer, and cases without a result though nothing failed.
 
 An evaluator that is skipped on the hard cases, or a cost that is recorded where it is small, changes what is compared and leaves
-no error behind. For an evaluator that matters where the other run has its result: what neither judges was never due. A metric
-belongs to every attempt that finished.
+no error behind. That matters where the other run has the result, or the metric: what neither has of a case was never due. Where
+no case is in both runs, a metric belongs to every attempt that finished.
 
 An attempt that got no answer (`calipers.data.infrastructure`) counts as not passed, and says nothing of the answers.
 """
@@ -99,13 +99,23 @@ def unrecorded(pairs: Sequence[Pair], baseline: Columns, candidate: Columns) -> 
                     f"the metric {name!r} of the {side} lacks {plural(lacking, 'model call')} without a known price: it is at least "
                     "what is shown"
                 )
-            missing = without_metric(found, name)
+            due = (
+                found
+                if not pairs
+                else [case for case, pair in zip(found, pairs, strict=True) if _is_due(pair, name)]
+            )
+            missing = without_metric(due, name)
             if missing:
-                total = missing + sum(len(metric(case, name)) for case in found)
+                total = missing + sum(len(metric(case, name)) for case in due)
                 yield (
                     f"the metric {name!r} was not recorded in {missing:,} of {total:,} attempts of the {side} that finished: the "
                     "others may be the cheap ones"
                 )
+
+
+def _is_due(pair: Pair, name: str) -> bool:
+    """Whether one of the runs has a metric of the case."""
+    return any(without_metric([case], name) < len(_finished(case).attempts) for case in pair)
 
 
 def _missing(side: Columns, key: ColumnKey | None) -> Callable[[RunCase], int]:

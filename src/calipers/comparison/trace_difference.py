@@ -219,7 +219,7 @@ def _facts(place: int, turn: Turn) -> _Facts:
 def _aligned(one: Sequence[_Facts], two: Sequence[_Facts]) -> list[tuple[int, int]]:
     """The pairs of steps. Which trace is called the baseline makes no difference: of equal alignments it is always the same."""
     start = 0
-    while start < min(len(one), len(two)) and one[start].key == two[start].key:
+    while start < min(len(one), len(two)) and _agree(one[start], two[start]):
         start += 1
     end = 0
     while end < min(len(one), len(two)) - start and one[-1 - end].key == two[-1 - end].key:
@@ -252,13 +252,20 @@ def _aligned(one: Sequence[_Facts], two: Sequence[_Facts]) -> list[tuple[int, in
 
 def _likeness(one: _Facts, two: _Facts, *, closely: bool) -> float:
     """How similar two steps of a kind are; 1 exactly when nothing is known to differ."""
-    if one.key == two.key or not any(_changes(one, two)):
+    if _agree(one, two):
         return 1.0
     if one.kind != "tool_call" or not closely:
         return _ALIKE
     if "arguments" not in one.values or "arguments" not in two.values:
         return _ALIKE
     return min(similarity(one.values["arguments"], two.values["arguments"]), 0.999)
+
+
+def _agree(one: _Facts, two: _Facts) -> bool:
+    """Whether they are the same step, of which nothing is known to differ."""
+    if one.kind != two.kind or one.name != two.name:
+        return False
+    return one.key == two.key or not any(_changes(one, two))
 
 
 def _changes(one: _Facts, two: _Facts) -> Iterator[ChangedValue]:

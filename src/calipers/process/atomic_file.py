@@ -3,7 +3,9 @@
 import os
 import secrets
 import shutil
-from collections.abc import Iterable
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from calipers.errors import InvalidOptionError
@@ -43,3 +45,25 @@ def write_whole(path: str | os.PathLike[str], chunks: Iterable[bytes]) -> None:
     except BaseException:
         beside.unlink(missing_ok=True)
         raise
+
+
+@contextmanager
+def changing_alone(path: str | os.PathLike[str]) -> Iterator[None]:
+    """A block that reads a file and writes it anew, while other processes wait that do the same; folders that are missing are made.
+
+    The folder is locked, so that no file is left beside the other. Windows, and a file system without locks, know no such lock.
+    """
+    folder = Path(os.path.realpath(path)).parent
+    folder.mkdir(parents=True, exist_ok=True)
+    if sys.platform == "win32":
+        yield
+        return
+    import fcntl
+
+    place = os.open(folder, os.O_RDONLY)
+    try:
+        with suppress(OSError):
+            fcntl.flock(place, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(place)

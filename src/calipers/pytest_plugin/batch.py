@@ -21,21 +21,23 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
 from calipers.data.attempt import running_attempt
 from calipers.errors import CalipersError
-from calipers.pytest_plugin.evaluate_fixtures import defaults, kept, on_asyncio, unlost
+from calipers.pytest_plugin.evaluate_fixtures import defaults, kept, on_asyncio, unlost, with_cases
 from calipers.pytest_plugin.marker import Marked, case_of, read_mark
 from calipers.pytest_plugin.session import SESSION
 from calipers.report.report import Report
-from calipers.run.dataset import Dataset, EvaluateOptions
 from calipers.run.runner import DEFAULT_CONCURRENCY
 from calipers.run.task import TaskLike, is_task
 from calipers.testing.assertions import missing_passes
 from calipers.views.outcome import Record
+
+if TYPE_CHECKING:
+    from calipers.run.dataset import Dataset, EvaluateOptions
 
 HARMLESS: Final = frozenset(
     {
@@ -223,12 +225,8 @@ class _Batch:
         for each in self.items.values():
             each.stash[_BEGUN] = True
             each.stash[_HANDED] = Handed(is_alone=len(self.items) == 1)
-        self.dataset: Dataset[Any, Any, Any] = (
-            Dataset(  # claims about whole reports are not made about some cases
-                cases=[case_of(each) for each in self.items.values()],
-                evaluators=marked.dataset.evaluators,
-                name=marked.dataset.name,
-            )
+        self.dataset: Dataset[Any, Any, Any] = with_cases(
+            marked.dataset, [case_of(each) for each in self.items.values()]
         )
         self.options: EvaluateOptions = {
             **defaults(self._session),

@@ -10,6 +10,7 @@ Ctrl-C or SIGTERM ends an evaluation early, and then the session: what was measu
 """
 
 import ast
+import copy
 import inspect
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -107,6 +108,14 @@ class Evaluate:
         return {**defaults(self._session), **options}
 
 
+def with_cases(dataset: Dataset[Any, Any, Any], cases: list[Case[Any, Any, Any]]) -> Dataset[Any, Any, Any]:
+    """The dataset with these of its cases; tools fail in them as in all. Claims about whole reports are not made about some cases."""
+    some = copy.copy(dataset)
+    some.cases = cases
+    some.report_evaluators = []
+    return some
+
+
 class EvaluateCase:
     """The fixture `evaluate_case`: makes one attempt at the case of the test, judged by the dataset's evaluators.
 
@@ -162,7 +171,7 @@ class EvaluateCase:
 
     def _alone(self) -> Dataset[Any, Any, Any]:
         """The dataset with no other case. Claims about whole reports are not made about one case."""
-        return Dataset(cases=[self._case], evaluators=self._dataset.evaluators, name=self._dataset.name)
+        return with_cases(self._dataset, [self._case])
 
     def __repr__(self) -> str:
         return f"<evaluate_case(task) for {self._case.name!r:.100}>"

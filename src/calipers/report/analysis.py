@@ -190,9 +190,9 @@ class FaultEffect(msgspec.Struct, kw_only=True, frozen=True):
     success: Estimate | None
     """The pass rate of struck attempts; `None`: none was struck, or nothing asserts."""
     clean: Estimate | None
-    """The pass rate of clean attempts at the same cases."""
+    """The pass rate of those clean attempts at the same cases that the fault would have struck, by the calls that they made."""
     difference: float | None
-    """Success minus the clean pass rate, case by case."""
+    """Success minus the clean pass rate, case by case, over the cases that have both; `None`: there is none."""
     difference_interval: Interval | None
     recovery: Estimate | None
     """Of struck attempts whose clean attempt passed, the share that passes; `None`: there is none."""

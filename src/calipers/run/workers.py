@@ -375,6 +375,7 @@ class ThreadWorkers:
         # The thread may still write to its attempt, so the failure goes into a new one.
         failed = self.run.attempt(work)
         failed.tries, failed.earlier = attempt.tries, attempt.earlier
+        failed.metrics, failed.usage = dict(attempt.metrics), dict(attempt.usage)
         failed.trace = attempt.trace_so_far
         failed.error = self.run.late(work.case)
         failed.duration = spent

@@ -93,7 +93,7 @@ class Evidence:
         try:
             if _quick(self._plain) != self._quick:
                 return True
-        except (OverflowError, TypeError):  # there is something else than plain data now
+        except (ValueError, OverflowError, TypeError):  # there is something else than plain data now
             return True
         return any(_written(value) != before for value, before in self._odd)
 
@@ -105,7 +105,7 @@ class Evidence:
         self._odd = [(value, written) for value, written in both if not written.is_whole]
         try:
             self._quick = _quick(self._plain)
-        except (OverflowError, TypeError):  # a key that is no text, a number that is too large
+        except (ValueError, OverflowError, TypeError):  # an odd key, half of a character, a wide number
             self._plain, self._odd, self._quick = (), both, _quick(())
 
     def private(self, ctx: EvaluatorContext[Any, Any, Any]) -> None:

@@ -1,11 +1,13 @@
 """`ObservedCalls`: what an agent did, as the callbacks of its framework tell it while it runs.
 
-Calls are in the order in which they began. A model asks for calls, and tools run them; both are one call where the id is the
+Calls are in the order in which they began, and those that one answer asks for in the order in which it names them: threads run these at
+once, and which of them comes first is chance. A model asks for calls, and tools run them; both are one call where the id is the
 same, with the arguments that the model chose. A call that was asked for and not run has the result that the model was given, and
 without one it is unknown what became of it. Any number of threads may tell at once.
 """
 
 import threading
+from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping
 from datetime import UTC, datetime
 from time import perf_counter
@@ -31,6 +33,8 @@ class ObservedCalls:
         self._events: list[Turn | ToolCall | LLMCall] = [said] if asked else []
         self._began: dict[Hashable, tuple[ToolCall | LLMCall, float]] = {}
         self._asked: dict[str, Call] = {}
+        self._together: dict[str, tuple[int, int]] = {}
+        """Of each id of a call that was asked for: which answer did, and its place in it."""
         self._run: set[str] = set()
         self._lock = threading.Lock()
 
@@ -84,8 +88,11 @@ class ObservedCalls:
             call.input_tokens, call.output_tokens = input_tokens, output_tokens
             if error is not None:
                 _fail(call, error)
-            for asked in calls:
+            answer = len(self._asked)
+            for place, asked in enumerate(calls):
                 self._asked[asked.call_id or f"\0{len(self._asked)}"] = asked
+                if asked.call_id:
+                    self._together[asked.call_id] = answer, place
 
     def results_given(self, results: Iterable[Result]) -> None:
         """A model is given the results of calls: of those that no tool ran, such as calls of a tool that does not exist."""
@@ -140,8 +147,25 @@ class ObservedCalls:
                 for key, asked in self._asked.items()
                 if key not in self._run
             ]
-            turns = [each if isinstance(each, Turn) else turn_of(each) for each in [*self._events, *left]]
+            turns = [
+                each if isinstance(each, Turn) else turn_of(each)
+                for each in self._in_order([*self._events, *left])
+            ]
         return Trace(turns=turns, records_calls=True)
+
+    def _in_order(self, events: list[Turn | ToolCall | LLMCall]) -> list[Turn | ToolCall | LLMCall]:
+        """The events, with the calls of an answer in the order in which it names them, at the places that these calls have."""
+        places: defaultdict[int, list[int]] = defaultdict(list)
+        calls: defaultdict[int, list[tuple[int, ToolCall]]] = defaultdict(list)
+        for place, event in enumerate(events):
+            known = self._together.get(event.call_id or "") if isinstance(event, ToolCall) else None
+            if known is not None and isinstance(event, ToolCall):
+                places[known[0]].append(place)
+                calls[known[0]].append((known[1], event))
+        for answer, found in calls.items():
+            for place, (_, call) in zip(places[answer], sorted(found, key=lambda each: each[0]), strict=True):
+                events[place] = call
+        return events
 
     def _wanted(self, name: str, arguments: Mapping[str, Any] | None) -> str:
         """The call of a tool that was asked for and has not run: one with these arguments, else the first."""

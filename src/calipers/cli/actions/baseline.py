@@ -14,6 +14,7 @@ from calipers.comparison.accepted_traces import Acceptance, AcceptedTraces, acce
 from calipers.comparison.drift import check_drift
 from calipers.errors import DatasetFileError
 from calipers.files.baseline_file import check_baseline_name
+from calipers.process.atomic_file import changing_alone
 from calipers.stats.number_text import plural
 from calipers.views.drift import drift_target, print_drift, write_drift
 from calipers.views.text import fit
@@ -43,14 +44,15 @@ def accept(
     """Accept what a run did; returns the exit code."""
     check_targets("--out", [out], [run])
     check_baseline_name(out)
-    before = _read(out) if Path(out).exists() else AcceptedTraces()
     (found,) = named_reports([run], store, dataset=dataset, concludes=True)
     made = accept_traces(
         found.report, cases=case or None, only_passed=not all_attempts, outputs=not no_output, answers=answers
     )
     if made.accepted.cases:
-        after = before.updated(made.accepted, add=add)
-        after.to_file(out)
+        with changing_alone(out):
+            before = _read(out) if Path(out).exists() else AcceptedTraces()
+            after = before.updated(made.accepted, add=add)
+            after.to_file(out)
         click.echo(_counts(before, after, made))
         note(f"Wrote {out}")
     else:
