@@ -19,15 +19,11 @@ from typing import Final
 from calipers.comparison.case_pairs import Record, attempt_number
 from calipers.data.argument_checks import did_you_mean
 from calipers.data.record import ReportCase
-from calipers.report.analysis import FaultEffect, FaultTolerance
+from calipers.report.analysis import FAULT_TAG, NO_FAULT, FaultEffect, FaultTolerance
 from calipers.report.report_evaluator import ReportEvaluator, ReportEvaluatorContext
 from calipers.stats import Estimate, compare_paired, rate
 from calipers.stats.number_text import plural
 
-TAG: Final = "fault="
-"""How the tag of a case begins that names its fault."""
-CLEAN: Final = "none"
-"""The name of no fault."""
 CALLS: Final = "fault_calls"
 STRIKES: Final = "fault_strikes"
 MISSES: Final = "fault_misses"
@@ -53,16 +49,18 @@ class FaultToleranceEvaluator(ReportEvaluator):
         records: list[Record] = [*ctx.report.cases, *ctx.report.failures]
         by_fault: dict[str, list[Record]] = defaultdict(list)
         for record in records:
-            fault = next((tag.removeprefix(TAG) for tag in record.tags if tag.startswith(TAG)), None)
+            fault = next(
+                (tag.removeprefix(FAULT_TAG) for tag in record.tags if tag.startswith(FAULT_TAG)), None
+            )
             if fault is not None:
                 by_fault[fault].append(record)
-        clean = _by_case(by_fault[CLEAN])
+        clean = _by_case(by_fault[NO_FAULT])
         effects = [self._effect(fault, by_fault[fault], clean) for fault in self.faults]
         return FaultTolerance(
             title="Faults of tools",
             description="Of the attempts that were struck; the change against the clean attempts at the same cases is in points.",
             effects=effects,
-            note="; ".join([*_notes(by_fault[CLEAN], effects, self.faults), *self._unknown_harm(records)])
+            note="; ".join([*_notes(by_fault[NO_FAULT], effects, self.faults), *self._unknown_harm(records)])
             or None,
         )
 

@@ -31,6 +31,7 @@ from calipers.data.case import Case, not_a_case
 from calipers.data.jsonable import are_plain, safe_repr
 from calipers.data.result_names import unique
 from calipers.errors import InvalidOptionError
+from calipers.report.analysis import FAULT_TAG, NO_FAULT
 from calipers.report.report import Report
 from calipers.run.dataset import Dataset, EvaluateOptions
 from calipers.run.evaluation import task_for
@@ -39,11 +40,9 @@ from . import fault_values
 from .fault import Fault, read_faults
 from .fault_tolerance import (
     CALLS,
-    CLEAN,
     HARM,
     MISSES,
     STRIKES,
-    TAG,
     FaultToleranceEvaluator,
     would_strike,
 )
@@ -87,14 +86,14 @@ def with_faults(
     taken = {case.name for case in cases if case.name}
     made: list[Case[Any, Any, Any]] = []
     for number, case in enumerate(cases, 1):
-        if mine := [tag for tag in case.tags if tag.startswith(TAG)]:
+        if mine := [tag for tag in case.tags if tag.startswith(FAULT_TAG)]:
             raise InvalidOptionError(
-                f"the case {case.name!r} has the tag {mine[0]!r}: tags that begin with {TAG!r} say under which fault a case is tried"
+                f"the case {case.name!r} has the tag {mine[0]!r}: tags that begin with {FAULT_TAG!r} say under which fault a case is tried"
             )
         name = case.name
         if name is None:
             taken.add(name := unique(f"Case {number}", taken))
-        made.append(_under(case, name, name, CLEAN))
+        made.append(_under(case, name, name, NO_FAULT))
         made += [_under(case, name, f"{name} [{fault.name}]", fault.name) for fault in found]
     return _FaultyDataset(
         cases=made,
@@ -124,7 +123,7 @@ def _under(case: Case[Any, Any, Any], original: str, name: str, fault: str) -> C
     made = copy.copy(case)
     made.name = name
     made.cluster = case.cluster or original
-    made.tags = (*case.tags, f"{TAG}{fault}")
+    made.tags = (*case.tags, f"{FAULT_TAG}{fault}")
     return made
 
 
@@ -184,7 +183,9 @@ class _FaultyTask:
         # What is struck depends on the name, the tags and the seed of the attempt: its results are reused with these only.
         watched = current_attempt()
         name, seed = watched.name, watched.run_seed
-        fault_name = next(tag.removeprefix(TAG) for tag in watched.case.tags if tag.startswith(TAG))
+        fault_name = next(
+            tag.removeprefix(FAULT_TAG) for tag in watched.case.tags if tag.startswith(FAULT_TAG)
+        )
         attempt = running_attempt()
         assert attempt is not None, name
         original = attempt.case_name.removesuffix(f" [{fault_name}]")
@@ -192,7 +193,7 @@ class _FaultyTask:
         def strikes(fault: Fault, metrics: dict[str, int | float]) -> _Strikes:
             return _Strikes(metrics, fault, f"{seed}\0{fault.kind}\0{original}\0{attempt.repeat_index}")
 
-        if fault_name == CLEAN:
+        if fault_name == NO_FAULT:
             return _CleanCalls(attempt.metrics, [strikes(fault, {}) for fault in self.faults.values()])
         return strikes(self.faults[fault_name], attempt.metrics)
 
@@ -253,9 +254,8 @@ class _Strikes:
     def before(self, name: str, arguments: Mapping[str, Any], /) -> Proceed | Outcome:
         """Let the call go on, later or not at all."""
         fault = self.fault
-        which = (
-            f"{name}\0{_digest(json.dumps(arguments, sort_keys=True)).hex() if are_plain(arguments) else ''}"
-        )
+        given = dict(arguments)
+        which = f"{name}\0{_digest(json.dumps(given, sort_keys=True)).hex() if are_plain(given) else ''}"
         with self._lock:
             self._seen[which] += 1
             which = f"{which}\0{self._seen[which]}"

@@ -127,7 +127,7 @@ def claims(says: Statement) -> list[str]:
         return [*([] if says.no_headline is None else [_PAGE.plain(says.no_headline)]), *corrected]
     lines = [f"{found.what} · {_number(found.rate)} · {found.how}", *corrected]
     lines += [line for line in (found.left_out, found.no_repeats) if line is not None]
-    lines += map(_reading, found.repeats)
+    lines += map(_reading, found.readings)
     if (unanswered := found.unanswered) is not None:
         lines += [_PAGE.plain(unanswered.lead), *map(_reading, unanswered.readings), unanswered.advice]
     return lines

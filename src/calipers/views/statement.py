@@ -15,7 +15,7 @@ from calipers.data.evaluator import Expectation
 from calipers.data.jsonable import safe_repr
 from calipers.data.spending import BESIDE_COSTS, UNPRICED
 from calipers.errors import OtherLoopError
-from calipers.report.analysis import JudgeCorrection
+from calipers.report.analysis import FAULT_TAG, NO_FAULT, FaultTolerance, JudgeCorrection
 from calipers.report.cost import Cost
 from calipers.report.report import Report
 from calipers.report.summary import Summary
@@ -105,8 +105,8 @@ class Headline(NamedTuple):
     """How the interval was made."""
     left_out: str | None
     """How many attempts have no assertion; `None` if all have one."""
-    repeats: list[Reading]
-    """pass@k and pass^k; empty without repeats."""
+    readings: list[Reading]
+    """The rate without faults where cases were tried under faults, too; with repeats pass@k and pass^k."""
     no_repeats: str | None
     """Why there is no pass@k though cases were repeated."""
     unanswered: Unanswered | None
@@ -311,7 +311,7 @@ def _headline(report: Report, rate: Estimate, confidence: float) -> Headline:
         left_out=f"Left out: {plural(left_out, 'attempt')} of which nothing was asserted."
         if left_out
         else None,
-        repeats=repeats or [],
+        readings=[*_without_faults(report, confidence), *(repeats or [])],
         no_repeats=f"No pass@{k} and pass^{k}: not every case has {k} attempts." if repeats is None else None,
         unanswered=_unanswered(report, confidence),
     )
@@ -342,6 +342,16 @@ def _how(rate: Estimate) -> str:
     if rate.n_clusters is not None and rate.n_clusters > 1:
         how += f", {rate.n_clusters:,} clusters"
     return how
+
+
+def _without_faults(report: Report, confidence: float) -> Iterator[Reading]:
+    """The rate of the cases as they are, where the report has the same cases under faults beside them."""
+    if any(isinstance(each, FaultTolerance) for each in report.analyses):
+        clean = report.slices(confidence=confidence).get(f"{FAULT_TAG}{NO_FAULT}")
+        if clean is not None and clean.pass_rate is not None:
+            yield Reading(
+                "clean", clean.pass_rate, "without faults; the rate above counts the cases under faults, too"
+            )
 
 
 def _repeats(report: Report, confidence: float) -> list[Reading] | None:

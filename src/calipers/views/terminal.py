@@ -154,7 +154,7 @@ def headline(page: Page, says: Statement) -> "Iterator[Text]":
         yield page.line((found.left_out, "dim"))
     if found.no_repeats is not None:
         yield page.line((found.no_repeats, "dim"))
-    for name, estimate, meaning in found.repeats:
+    for name, estimate, meaning in found.readings:
         assert estimate is not None
         value, ends = rate_text(estimate.value, estimate.interval)
         line = page.line("  ", (name, "bold"), f"  {value:>{_VALUE}}  {ends:<14}")

@@ -118,15 +118,14 @@ def headline(says: Statement) -> Markup:
     if found.unanswered is not None:
         lines.append(sentences(found.unanswered.lines, "how"))
     figure = element("div", rate_plot(found.rate, width=440, height=34), _percent_scale(), class_="scaled")
+    readings = _readings(found.readings) if found.readings else Markup("")
     if found.no_repeats is not None:
-        repeats = element("p", found.no_repeats, class_="how")
-    else:
-        repeats = _repeats(found.repeats) if found.repeats else Markup("")
+        readings = join([readings, element("p", found.no_repeats, class_="how")])
     return element(
         "section",
         element("h2", "Pass rate", class_="unseen"),
         element("div", *lines, class_="claim"),
-        element("div", figure, repeats, class_="drawn"),
+        element("div", figure, readings, class_="drawn"),
         class_="headline",
     )
 
@@ -140,7 +139,7 @@ def _percent_scale() -> Markup:
     )
 
 
-def _repeats(readings: Iterable[Reading]) -> Markup:
+def _readings(readings: Iterable[Reading]) -> Markup:
     rows: list[Markup] = []
     for name, estimate, meaning in readings:
         assert estimate is not None
