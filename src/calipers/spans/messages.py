@@ -169,7 +169,7 @@ def read_messages(history: Any) -> list[Message]:
     data = structured(history)
     if isinstance(data, dict):
         data = [data]
-    if not isinstance(data, Sequence) or isinstance(data, str | bytes):
+    if type(data) is not list and (not isinstance(data, Sequence) or isinstance(data, str | bytes)):
         return []
     found: list[Message] = []
     for entry in data:

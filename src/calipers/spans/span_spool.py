@@ -20,6 +20,7 @@ from .runs import conversation_of, linked_by_messages
 from .tree import SpanEvent, SpanNode
 
 _LARGEST: Final = (1 << 63) - 1
+_WIDEST: Final = (1 << 64) - 1
 _BUFFER: Final = 1 << 16
 _AT_ONCE: Final = 1 << 16
 """Bytes of a group that are read in one go, with what may stand between."""
@@ -51,7 +52,6 @@ class SpanSpool:
 
     def __init__(self) -> None:
         self._file = tempfile.TemporaryFile(prefix="calipers-", buffering=_BUFFER)  # noqa: SIM115 - closed by the block
-        self._size = 0
         self._ends = array("Q", [0])
         """Where the file has each item: it ends there, and the next one begins."""
         self._before = array("q")
@@ -85,13 +85,14 @@ class SpanSpool:
             self._starts.append(_LARGEST)
             self._homes.append(number)
             self._name.append(_NONE)
-        self._size += self._file.write(_packed(item))
-        self._ends.append(self._size)
-        self._before.append(self._last[number])
-        self._last[number] = len(self._before) - 1
+        last, ends = self._last, self._ends
+        self._before.append(last[number])
+        last[number] = len(ends) - 1
+        ends.append(ends[-1] + self._file.write(_packed(item)))
         if isinstance(item, SpanNode):
             start = item.start_ns & _LARGEST
-            self._starts[number] = min(self._starts[number], start)
+            if start < self._starts[number]:  # noqa: PLR1730 - calling min takes longer
+                self._starts[number] = start
             name = conversation_of(item)
             if name is not None and (mark := hash(name)) != self._name[number]:
                 self._name[number] = mark
@@ -123,20 +124,24 @@ class SpanSpool:
         places.sort()
         ends, seek, read = self._ends, self._file.seek, self._file.read
         begin, end = ends[places[0][0]], ends[places[-1][0] + 1]
-        items: list[SpanNode | SpanLog] = []
-        if end - begin <= _AT_ONCE:
+        spans: list[SpanNode] = []
+        logs: list[SpanLog] = []
+        at_once = end - begin <= _AT_ONCE
+        if at_once:
             seek(begin)
             data = read(end - begin)
-            for place, trace_id in places:
-                items.append(_unpacked(data[ends[place] - begin : ends[place + 1] - begin], trace_id))
-        else:
-            for place, trace_id in places:
+        for place, trace_id in places:
+            if at_once:
+                packed = data[ends[place] - begin : ends[place + 1] - begin]
+            else:
                 seek(ends[place])
-                items.append(_unpacked(read(ends[place + 1] - ends[place]), trace_id))
-        return (
-            [item for item in items if isinstance(item, SpanNode)],
-            [item for item in items if isinstance(item, SpanLog)],
-        )
+                packed = read(ends[place + 1] - ends[place])
+            item = _unpacked(packed, trace_id)
+            if isinstance(item, SpanNode):
+                spans.append(item)
+            else:
+                logs.append(item)
+        return spans, logs
 
     def _join_by_messages(self, ids: Sequence[int]) -> None:
         """Join the traces that name no conversation, where one begins with what was said in the other."""
@@ -181,14 +186,14 @@ def _packed(item: SpanNode | SpanLog) -> bytes:
     return _encode(
         (
             item.name,
-            span_id if span_id >> 64 == 0 else f"{span_id:x}",
-            parent if parent is None or parent >> 64 == 0 else f"{parent:x}",
+            span_id if span_id <= _WIDEST else f"{span_id:x}",
+            parent if parent is None or parent <= _WIDEST else f"{parent:x}",
             item.start_ns,
             item.end_ns,
             item.attributes,
             item.status,
             item.status_message,
-            [(event.name, event.time_ns, event.attributes) for event in item.events],
+            [(event.name, event.time_ns, event.attributes) for event in item.events] if item.events else (),
         )
     )
 
