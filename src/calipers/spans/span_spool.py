@@ -126,12 +126,12 @@ class SpanSpool:
         begin, end = ends[places[0][0]], ends[places[-1][0] + 1]
         spans: list[SpanNode] = []
         logs: list[SpanLog] = []
-        at_once = end - begin <= _AT_ONCE
-        if at_once:
+        data: bytes | None = None
+        if end - begin <= _AT_ONCE:
             seek(begin)
             data = read(end - begin)
         for place, trace_id in places:
-            if at_once:
+            if data is not None:
                 packed = data[ends[place] - begin : ends[place + 1] - begin]
             else:
                 seek(ends[place])
