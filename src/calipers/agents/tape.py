@@ -143,7 +143,7 @@ class Tape:
         """The tape in a file.
 
         Raises:
-            TapeFileError: there is none, or it cannot be read.
+            TapeFileError: file not found, or it cannot be read.
         """
         shown = os.fspath(path)
         try:

@@ -70,7 +70,7 @@ class DriftChange(msgspec.Struct, frozen=True, kw_only=True):
     found: Any = None
     """The value of the attempt, or how often it calls the tool; of a failure, the error."""
     before: str | None = None
-    """The tool before whose call a further call stands; `None` if it comes last, or there is none."""
+    """The tool before whose call a further call stands; `None` if no such call follows."""
 
     @property
     def words(self) -> str:

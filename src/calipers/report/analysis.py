@@ -192,10 +192,10 @@ class FaultEffect(msgspec.Struct, kw_only=True, frozen=True):
     clean: Estimate | None
     """The pass rate of those clean attempts at the same cases that the fault would have struck, by the calls that they made."""
     difference: float | None
-    """Success minus the clean pass rate, case by case, over the cases that have both; `None`: there is none."""
+    """Success minus the clean pass rate, case by case, over the cases that have both; `None`: no case has both."""
     difference_interval: Interval | None
     recovery: Estimate | None
-    """Of struck attempts whose clean attempt passed, the share that passes; `None`: there is none."""
+    """Of struck attempts whose clean attempt passed, the share that passes; `None`: there was no such attempt."""
     harm: Estimate | None
     """The share of struck attempts in which harm was done; `None`: it was not measured."""
 
