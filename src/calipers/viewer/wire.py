@@ -1,0 +1,966 @@
+"""What the viewer's server tells the browser: every answer of its API, as data.
+
+One struct is one answer or a part of one. The TypeScript types of the page are made of these (`tools/viewer_types.py`), so both sides mean
+the same. Structs of other modules, such as `Estimate` or `Comparison`, travel as they are.
+
+`None` says "not known" or "not there", never 0. Text of others travels as it is: the page shows it as text, never as markup.
+Addresses: all calls start with `/api/v1`. The docstring of each answer names its call.
+"""
+
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+from calipers.comparison.flips import Flip
+from calipers.comparison.trace_difference import TraceDifference
+from calipers.report.passport import Standing
+from calipers.stats.estimate import Estimate
+from calipers.stats.interval import Interval
+from calipers.views.line import Tone
+
+Mark: TypeAlias = Literal["pass", "partial", "fail", "error", "skip"]
+"""What came of something, as a shape: an attempt or a result that passed, partly passed, failed, did not finish, or was not judged."""
+RunState: TypeAlias = Literal["running", "finished", "interrupted", "failed", "abandoned"]
+
+
+class _Wire(msgspec.Struct, frozen=True):
+    """A part of an answer."""
+
+
+class Problem(_Wire, kw_only=True, frozen=True):
+    """Why a call was refused: the body of every answer of status 400 or more, as `{"error": …}`."""
+
+    code: str
+    """For programs: `not_found`, `bad_filter`, `forbidden`, `gone`, `conflict`, `read_only`, `busy`, `store`."""
+    message: str
+    """For people: what happened, and what to do."""
+    at: int | None = None
+    """Where in a filter, in characters from 0."""
+
+
+class ProblemAnswer(_Wire, kw_only=True, frozen=True):
+    """An answer that is none."""
+
+    error: Problem
+
+
+# ---------------------------------------------------------------------- text and numbers
+
+
+class WirePart(_Wire, kw_only=True, frozen=True):
+    """Part of a sentence."""
+
+    text: str
+    tone: Tone = "plain"
+
+
+WireLine: TypeAlias = list[WirePart]
+
+
+class Money(_Wire, kw_only=True, frozen=True):
+    """US dollars, as far as they are known."""
+
+    dollars: float
+    at_least: bool = False
+    """Whether some calls have no known price."""
+    text: str
+    """`$1.20`, `at least $0.31`."""
+
+
+class ShownValue(_Wire, kw_only=True, frozen=True):
+    """A value of a case: an input, an output, an expectation.
+
+    A string is `text`. Anything else is JSON text made on the server, since a browser would change large numbers. What is longer than 64 kB
+    is cut, and `href` has the whole.
+    """
+
+    kind: Literal["text", "json", "missing"]
+    text: str = ""
+    length: int = 0
+    """Of the whole, in characters."""
+    href: str | None = None
+    """Where the whole can be downloaded; `None` if `text` is the whole."""
+
+
+# ---------------------------------------------------------------------- the session
+
+
+class SessionAnswer(_Wire, kw_only=True, frozen=True):
+    """`GET /session`: what this server serves, and to whom."""
+
+    version: str
+    """Of Calipers."""
+    store: str
+    """Where the runs are, without a password."""
+    read_only: bool
+    csrf: str
+    """To be sent with every write, as the header `x-calipers-csrf`."""
+    person: str | None
+    """Who labels, unless the page says otherwise; the login name, if it is known."""
+    runs: int
+    has_embeddings: bool
+    """Whether outputs can be grouped by what they mean."""
+
+
+# ---------------------------------------------------------------------- runs
+
+
+class GateState(_Wire, kw_only=True, frozen=True):
+    """What a gate made of a run, or makes of it so far."""
+
+    policy: str
+    outcome: str
+    """`PASS`, `FAIL`, `WORSE`, `INCONCLUSIVE`, or `undecided` while the run may still change it."""
+    decided: bool
+
+
+class RunRow(_Wire, kw_only=True, frozen=True):
+    """A run in a list."""
+
+    id: str
+    name: str
+    dataset: str | None = None
+    state: RunState
+    started_at: str
+    """ISO 8601, UTC; "" if it is not known."""
+    ended_at: str | None = None
+    seconds: float | None = None
+    """How long it took, or has taken."""
+    attempts: int
+    total: int | None = None
+    """Attempts to make; `None` if that is not known."""
+    cases: int | None = None
+    """`None` until the run was counted."""
+    failures: int
+    """Attempts whose task did not finish."""
+    repeat: int = 1
+    rate: Estimate | None = None
+    """The share of cases that passed; `None` if nothing was asserted or it was not counted yet."""
+    cost: Money | None = None
+    """Of the agent and its judges."""
+    task: str | None = None
+    task_version: str | None = None
+    commit: str | None = None
+    dirty: bool = False
+    """Whether files differed from the commit."""
+    evaluators: list[str]
+    seed: int | None = None
+    gate: GateState | None = None
+    incomplete: str | None = None
+    """Why it is not the whole run."""
+    damaged: str | None = None
+    """Why it cannot be read."""
+
+
+class RunsAnswer(_Wire, kw_only=True, frozen=True):
+    """`GET /runs?q=&sort=&after=&limit=`: runs, the newest first unless `sort` says otherwise (`-rate`, `cost`, `started_at`, …).
+
+    `q` is a filter of runs: bare words search names, `name:`, `dataset:`, `state:`, `commit:`, `rate>0.9`, `cost>1`, `time>2026-11-01`.
+    """
+
+    rows: list[RunRow]
+    next: str | None
+    """What to send as `after` for the next page; `None`: this was the last."""
+    total: int
+    """Runs that meet the filter."""
+    datasets: list[str]
+    """All datasets of the store."""
+
+
+class TrendPoint(_Wire, kw_only=True, frozen=True):
+    """A run in the trend of a dataset."""
+
+    run: str
+    name: str
+    started_at: str
+    state: RunState
+    commit: str | None = None
+    dirty: bool = False
+    task_version: str | None = None
+    estimate: Estimate | None
+    """`None` if the run did not measure it."""
+    cost: Money | None = None
+    break_before: list[str] = []
+    """Why this point and the one before it are not of the same thing: in words, such as `other cases`, `the evaluator Correct changed`."""
+
+
+class TrendAnswer(_Wire, kw_only=True, frozen=True):
+    """`GET /trend?dataset=&evaluator=`: the pass rate, or an evaluator's mean, over the runs of a dataset, the oldest first."""
+
+    dataset: str
+    evaluator: str | None
+    evaluators: list[str]
+    """That could be asked for."""
+    is_rate: bool
+    points: list[TrendPoint]
+
+
+class Cell(_Wire, kw_only=True, frozen=True):
+    """A cell of a drawn table."""
+
+    text: str
+    tone: Tone = "plain"
+    estimate: Estimate | None = None
+    """Where it is a rate or a mean: for the drawing of its interval."""
+    is_rate: bool = False
+    range: tuple[float, float] | None = None
+    """The smallest and the largest value that a mean could have; `None` if that is not known."""
+    spoken: str = ""
+    """The same for a screen reader: `81.4 %, 95 % interval 78.9 to 83.7, 1,000 cases`."""
+
+
+class Column(_Wire, kw_only=True, frozen=True):
+    """A column of a drawn table."""
+
+    title: str
+    kind: Literal["name", "text", "result", "count"]
+
+
+class DrawnTable(_Wire, kw_only=True, frozen=True):
+    """A table as the report says it: every view has the same columns."""
+
+    columns: list[Column]
+    rows: list[list[Cell]]
+    note: str | None = None
+
+
+class Headline(_Wire, kw_only=True, frozen=True):
+    """The pass rate of a run, in words and as a number."""
+
+    what: str
+    """`Passed 37 of 40 cases`."""
+    estimate: Estimate
+    text: str
+    """`92.5 %  [80.1, 97.4]`."""
+    how: str
+    """`95 % Wilson interval`."""
+    tone: Literal["good", "mixed", "bad"]
+    readings: list[list[str]] = []
+    """Further readings, such as pass@5: name, number, meaning."""
+
+
+class IndexState(_Wire, kw_only=True, frozen=True):
+    """How far the attempts of a run have been read, so that they can be filtered, sorted and counted."""
+
+    state: Literal["ready", "reading", "live"]
+    """`live`: all that is stored has been read, and the run goes on."""
+    read: int
+    """Attempts read."""
+    of: int
+    """Attempts stored."""
+
+
+class Chart(_Wire, kw_only=True, frozen=True):
+    """What a report evaluator found, to be drawn."""
+
+    title: str
+    description: str | None = None
+    note: str | None = None
+    kind: Literal["scalar", "table", "matrix", "lines", "tree", "facts"]
+    facts: list[str] = []
+    table: DrawnTable | None = None
+    """Of a table; behind a button, the points of a drawing."""
+    labels: list[str] = []
+    """Of the rows and columns of a matrix."""
+    matrix: list[list[int]] = []
+    x_label: str = ""
+    y_label: str = ""
+    lines: list["ChartLine"] = []
+    nodes: list["TreeTurn"] = []
+
+
+class ChartLine(_Wire, kw_only=True, frozen=True):
+    """A line of a chart."""
+
+    name: str
+    x: list[float]
+    y: list[float]
+    low: list[float | None] = []
+    high: list[float | None] = []
+    stepped: bool = False
+
+
+class TreeTurn(_Wire, kw_only=True, frozen=True):
+    """A turn of a tree of conversations."""
+
+    depth: int
+    tone: Literal["good", "bad", "unknown"]
+    label: str
+    outcome: str
+    text: str
+    answer: str = ""
+
+
+class RunAnswer(_Wire, kw_only=True, frozen=True):
+    """`GET /runs/{run}`: what a run says as a whole. `{run}` may be an id, the beginning of one, a name or `latest`; the answer has the id."""
+
+    run: RunRow
+    revision: str
+    """Changes with every write to the run: an answer for the same revision is the same."""
+    facts: list[str]
+    alerts: list[WireLine]
+    headline: Headline | None
+    no_headline: WireLine | None = None
+    evaluators: DrawnTable
+    slices: list[str]
+    """Fields by which the run can be cut: `tag`, `cluster`, `meta.lang`, `label.tone`."""
+    tags: DrawnTable | None = None
+    notes: list[WireLine]
+    measures: list[tuple[str, list[WireLine]]]
+    charts: list[Chart]
+    index: IndexState
+    has_sound: bool = False
+    faults: bool = False
+    """Whether cases were tried under faults."""
+
+
+# ---------------------------------------------------------------------- slices, facets, groups
+
+
+class Slice(_Wire, kw_only=True, frozen=True):
+    """The cases with one value of a field."""
+
+    value: str
+    """`(none)` is `is_missing`."""
+    is_missing: bool = False
+    cases: int
+    estimate: Estimate | None
+    """`None` if nothing in it was asserted."""
+    difference: float | None = None
+    """From the cases outside of it."""
+    difference_interval: Interval | None = None
+    adjusted_p: float | None = None
+    """How likely so large a difference is by chance, with as many slices looked at (Holm)."""
+    differs: bool = False
+    """Whether that is below one in twenty."""
+    filter: str
+    """The term that finds them."""
+
+
+class SlicesAnswer(_Wire, kw_only=True, frozen=True):
+    """`GET /runs/{run}/slices?by=&evaluator=&q=`: the run cut by a field; those that certainly differ most come first."""
+
+    by: str
+    evaluator: str | None
+    is_rate: bool
+    slices: list[Slice]
+    left_out: int
+    """Values beyond the hundred with the most cases."""
+    looked_at: int
+    """Slices that the correction counts."""
+    correction: str
+    whole: Estimate | None
+    timed_out: bool = False
+
+
+class FacetValue(_Wire, kw_only=True, frozen=True):
+    """A value of a field, and how many cases have it."""
+
+    value: str
+    cases: int
+    filter: str
+
+
+class FacetsAnswer(_Wire, kw_only=True, frozen=True):
+    """`GET /runs/{run}/facets?q=&field=`: the values of a field among the cases that meet the filter, the most frequent first."""
+
+    field: str
+    values: list[FacetValue]
+    left_out: int
+    timed_out: bool
+
+
+class FailureGroup(_Wire, kw_only=True, frozen=True):
+    """Attempts that failed alike."""
+
+    id: str
+    evaluator: str | None
+    """`None`: the task itself."""
+    said: str
+    """With `<…>` for what differs."""
+    mark: Literal["fail", "error"]
+    cases: int
+    share: float
+    """Of the cases that did not pass."""
+    example: str
+    """The id of a case."""
+    example_name: str
+    filter: str
+    """The term that finds them: `group:ID`."""
+    concentrated: list[Slice] = []
+    """Up to two slices that it hits far more often than the others."""
+
+
+class GroupsAnswer(_Wire, kw_only=True, frozen=True):
+    """`GET /runs/{run}/groups?q=&by=`: failures that are alike, the largest first. `by` is `said` or, where it is installed, `meaning`."""
+
+    by: Literal["said", "meaning"]
+    groups: list[FailureGroup]
+    left_out: int
+    ungrouped: int
+    """Cases that did not pass and are in no group."""
+
+
+# ---------------------------------------------------------------------- cases
+
+
+class CaseRow(_Wire, kw_only=True, frozen=True):
+    """A case of a run, its repeats folded in."""
+
+    at: int
+    """Its place in the filtered and sorted list, from 0."""
+    id: str
+    name: str
+    marks: str
+    """One character for each attempt: `p` passed, `f` failed, `e` did not finish, `u` was not judged."""
+    mark: Mark
+    """The worst of them."""
+    why: str = ""
+    """The first complaint, on one line."""
+    input: str = ""
+    output: str = ""
+    expected: str | None = None
+    seconds: float | None = None
+    """Mean of its attempts."""
+    cost: float | None = None
+    tokens: int | None = None
+    values: list[float | str | None]
+    """For each column of `CasesAnswer.columns`: the share that held, the mean score, the label; `None`: no result."""
+    tags: list[str] = []
+    labelled: int = 0
+    """Labels of people."""
+
+
+class CaseColumn(_Wire, kw_only=True, frozen=True):
+    """A column of results."""
+
+    name: str
+    kind: Literal["assertion", "score", "label"]
+    range: tuple[float, float] | None = None
+
+
+class CasesAnswer(_Wire, kw_only=True, frozen=True):
+    """`GET /runs/{run}/cases?q=&sort=&at=&limit=`: a window of the cases that meet a filter, from place `at`; at most 200.
+
+    `sort` is `name`, `mark`, `seconds`, `cost`, `tokens`, `value.NAME` or `order` (of the dataset); a minus before it turns it round.
+    `?around=CASE` instead of `at` puts the window around a case.
+    """
+
+    rows: list[CaseRow]
+    columns: list[CaseColumn]
+    total: int
+    """Cases that meet the filter, among those that have been read."""
+    all: int
+    """Cases of the run that have been read."""
+    at: int
+    index: IndexState
+    searched: float = 1.0
+    """The share that was searched before the deadline; below 1, `total` is a lower bound."""
+
+
+class CellJudgement(_Wire, kw_only=True, frozen=True):
+    """What an evaluator said of an attempt."""
+
+    name: str
+    evaluator: str
+    kind: Literal["assertion", "score", "label", "failure", "skip"]
+    mark: Mark | None
+    """`None` for scores and labels that pass no judgement."""
+    value: bool | float | str | None
+    text: str
+    """The value as words: `passed`, `0.73`, `rude`."""
+    reason: str = ""
+    traceback: str = ""
+    is_judge: bool = False
+    details: ShownValue | None = None
+    """What else it kept."""
+
+
+class Sound(_Wire, kw_only=True, frozen=True):
+    """Something to listen to."""
+
+    title: str
+    href: str
+    media_type: str
+    seconds: float | None = None
+    peaks: list[float] = []
+    """The waveform: the largest deviation of each stretch, 0 to 1; empty if it could not be read."""
+
+
+class HeardWord(_Wire, kw_only=True, frozen=True):
+    """A word of a spoken request, and what was heard of it."""
+
+    said: str
+    heard: str
+    kind: Literal["same", "changed", "missed", "added"]
+
+
+class Hearing(_Wire, kw_only=True, frozen=True):
+    """What an agent heard of what was said."""
+
+    said: str
+    heard: str
+    words: list[HeardWord]
+    word_error_rate: float | None = None
+
+
+class TalkTurn(_Wire, kw_only=True, frozen=True):
+    """A turn of a conversation."""
+
+    number: int
+    branch: int | None = None
+    asked: ShownValue
+    answered: ShownValue
+    steps: list[str] = []
+    """Calls in between, in words."""
+    facts: list[str] = []
+    judgements: list[CellJudgement] = []
+
+
+class Talk(_Wire, kw_only=True, frozen=True):
+    """A conversation."""
+
+    asker: str
+    answerer: str
+    opening: str = ""
+    turns: list[TalkTurn]
+    stopped: str | None = None
+    left_out: int = 0
+
+
+class TraceSummary(_Wire, kw_only=True, frozen=True):
+    """What a trace adds up to, without its steps."""
+
+    title: str
+    steps: int
+    facts: list[str]
+    notes: list[str] = []
+    extent: float | None = None
+    """Seconds from the first step to the end of the last."""
+    failed_step: int | None = None
+    """The first step that failed."""
+
+
+class AttemptView(_Wire, kw_only=True, frozen=True):
+    """One attempt at a case."""
+
+    position: int
+    repeat: int
+    mark: Mark
+    output: ShownValue
+    error: str | None = None
+    error_type: str | None = None
+    traceback: str = ""
+    seconds: float | None = None
+    cost: Money | None = None
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    tries: int = 1
+    judgements: list[CellJudgement]
+    not_run: list[str] = []
+    metrics: list[tuple[str, str]] = []
+    attributes: list[tuple[str, ShownValue]] = []
+    trace: TraceSummary | None = None
+    talk: Talk | None = None
+    tree: list[TreeTurn] = []
+    sounds: list[Sound] = []
+    hearing: Hearing | None = None
+    labels: list["PersonLabel"] = []
+    """Of people; empty where the viewer's person still has to label blind."""
+    trace_id: str | None = None
+
+
+class PersonLabel(_Wire, kw_only=True, frozen=True):
+    """What a person said of an attempt."""
+
+    question: str
+    person: str
+    value: str
+    note: str = ""
+    at: str = ""
+
+
+class CaseAnswer(_Wire, kw_only=True, frozen=True):
+    """`GET /runs/{run}/cases/{case}?q=&sort=`: a case of a run with all its attempts, and its neighbours in the filtered list."""
+
+    run: RunRow
+    id: str
+    name: str
+    input: ShownValue
+    expected: ShownValue
+    expected_calls: ShownValue
+    metadata: ShownValue
+    tags: list[str]
+    cluster: str | None = None
+    attempts: list[AttemptView]
+    at: int | None = None
+    """Its place in the filtered list; `None` if it is not in it."""
+    of: int | None = None
+    previous: str | None = None
+    next: str | None = None
+    next_failure: str | None = None
+    previous_failure: str | None = None
+
+
+class HistoryPoint(_Wire, kw_only=True, frozen=True):
+    """A case in one run."""
+
+    run: str
+    run_name: str
+    started_at: str
+    commit: str | None = None
+    marks: str
+    seconds: float | None = None
+    cost: float | None = None
+    output: str
+    """The beginning of the first attempt's output."""
+    changed_case: bool = False
+    """Whether the case is not the one of the point before it: other inputs or expectations under the same name."""
+    changed_output: bool = False
+
+
+class HistoryAnswer(_Wire, kw_only=True, frozen=True):
+    """`GET /cases/{case}/history?dataset=`: the same case over the runs of its dataset, the newest first."""
+
+    id: str
+    name: str
+    points: list[HistoryPoint]
+    summary: str
+    """In words: `passes since 3 runs`, `unsteady: passed in 4 of 9`."""
+
+
+# ---------------------------------------------------------------------- traces
+
+
+class TraceAnswer(_Wire, kw_only=True, frozen=True):
+    """`GET /runs/{run}/attempts/{position}/trace?depth=&parent=&after=&limit=&kind=`: the skeleton of a trace, as columns of equal length.
+
+    A step is a turn or a call. `parent` is -1 at the top. Up to 20,000 steps come at once; beyond that the first two depths and every path to a
+    failure, and the rest by `parent`.
+    """
+
+    total: int
+    loaded: int
+    id: list[int]
+    parent: list[int]
+    depth: list[int]
+    kind: list[Literal["user", "agent", "model", "tool", "span"]]
+    label: list[str]
+    """At most 80 characters."""
+    start: list[float | None]
+    """Seconds after the first step that has a time."""
+    took: list[float | None]
+    failed: list[bool]
+    error: dict[int, str]
+    """Of the steps that failed, by id; the first 200 characters."""
+    tokens_in: list[int | None]
+    tokens_out: list[int | None]
+    cost: list[float | None]
+    children: list[int]
+    """How many steps stand below it."""
+    missing: list[int]
+    """How many of these did not come with this answer."""
+    extent: float | None
+    facts: list[str]
+    notes: list[str]
+
+
+class StepBody(_Wire, kw_only=True, frozen=True):
+    """What a step was given and gave."""
+
+    id: int
+    content: ShownValue
+    """A message, or what a model was asked."""
+    arguments: ShownValue
+    output: ShownValue
+    error: str = ""
+    details: ShownValue
+    sounds: list[Sound] = []
+
+
+class StepsAnswer(_Wire, kw_only=True, frozen=True):
+    """`GET /runs/{run}/attempts/{position}/steps?ids=1,2,3`: bodies of up to 200 steps."""
+
+    steps: list[StepBody]
+
+
+class FoundStepsAnswer(_Wire, kw_only=True, frozen=True):
+    """`GET /runs/{run}/attempts/{position}/find?text=`: the steps in which a text stands."""
+
+    ids: list[int]
+    left_out: int
+    timed_out: bool = False
+
+
+# ---------------------------------------------------------------------- comparing
+
+
+class ComparedRun(_Wire, kw_only=True, frozen=True):
+    """One of the runs that are compared."""
+
+    label: str
+    """`A`, `B`, `C`."""
+    run: RunRow
+
+
+class DifferenceRow(_Wire, kw_only=True, frozen=True):
+    """One column in the runs compared."""
+
+    name: str
+    kind: str
+    values: list[str]
+    """One for each run."""
+    sentence: str
+    """What is known of the difference between the first two."""
+    mark: Literal["better", "worse", "higher", "lower", "same", "identical", "unclear"]
+    difference: float | None = None
+    interval: Interval | None = None
+    scale: Literal["points", "number", "relative"] = "points"
+    spoken: str = ""
+
+
+class FlipRow(_Wire, kw_only=True, frozen=True):
+    """A case that passes in one run only."""
+
+    case: str
+    name: str
+    way: Literal["fixed", "broken", "moved"]
+    marks: list[str]
+    """Of each run."""
+    evaluators: list[str]
+    why: str
+    """What the evaluator said where it failed."""
+    baseline_output: str
+    candidate_output: str
+    parting: str = ""
+    """The first step at which the traces part, in words; "" if there are none or they do not part."""
+    noise: float
+    """How likely such a flip is by chance."""
+
+
+class CompareAnswer(_Wire, kw_only=True, frozen=True):
+    """`GET /compare?a=&b=&c=&q=&after=&limit=`: runs against the first of them. `q` filters flips: `flip:worse`, `flip:better`, and all of the filter."""
+
+    runs: list[ComparedRun]
+    lead: list[str]
+    """The verdict, in three lines at most."""
+    outcome: str
+    rate: DifferenceRow | None
+    evaluators: list[DifferenceRow]
+    measures: list[DifferenceRow]
+    slices: list[DifferenceRow]
+    warnings: list[str]
+    """Changed datasets and evaluators, and whatever else must be known before believing any of it."""
+    unpaired: list[tuple[str, int, list[str]]]
+    """Of each run: its label, how many cases no other has, and the names of the first hundred."""
+    flips: list[FlipRow]
+    flips_total: int
+    next: str | None
+    paired_by: str
+    """In words: what made two cases the same."""
+    others: list["CompareAnswer"] = []
+    """For each further run: the same against the first."""
+
+
+class ComparedCaseAnswer(_Wire, kw_only=True, frozen=True):
+    """`GET /compare/{case}?a=&b=`: one case in two runs, side by side."""
+
+    name: str
+    id: str
+    runs: list[ComparedRun]
+    input: ShownValue
+    expected: ShownValue
+    sides: list[AttemptView]
+    """The attempts that are shown: of each run the first that failed, else the first."""
+    marks: list[str]
+    flip: Flip | None = None
+    trace: TraceDifference | None = None
+    trace_words: list[str] = []
+    """The difference of the traces, in words."""
+    previous: str | None = None
+    next: str | None = None
+
+
+# ---------------------------------------------------------------------- labels and judges
+
+
+class LabelQuestion(_Wire, kw_only=True, frozen=True):
+    """A question that people answer about the attempts of a run."""
+
+    id: str
+    run: str
+    run_name: str
+    question: str
+    kind: Literal["yes or no", "scale", "choices"]
+    choices: list[str]
+    """The answers, in the order of their keys."""
+    keys: list[str]
+    people: list[tuple[str, int]]
+    """Who answered how often."""
+    labelled: int
+    """Attempts with an answer of anyone."""
+    of: int
+    judge: str | None = None
+
+
+class LabelsAnswer(_Wire, kw_only=True, frozen=True):
+    """`GET /label`: the questions of the store."""
+
+    questions: list[LabelQuestion]
+    runs: list[RunRow]
+    """Runs that could be labelled: the newest fifty."""
+
+
+class LabelProgress(_Wire, kw_only=True, frozen=True):
+    """How far a person has come."""
+
+    done: int
+    of: int
+    width: float | None = None
+    """Of the interval of the corrected rate, with the labels so far; `None` if there is no judge to correct, or too few labels."""
+    wanted_width: float | None = None
+    about_left: int | None = None
+    """Labels that would reach it; `None` if that is not known."""
+
+
+class LabelItem(_Wire, kw_only=True, frozen=True):
+    """An attempt to label. What judges and other people said of it does not leave the server."""
+
+    position: int
+    case: str
+    number: int
+    """How many-th of the queue it is, from 1."""
+    input: ShownValue
+    output: ShownValue
+    expected: ShownValue | None
+    """`None`: it is hidden."""
+    metadata: ShownValue | None = None
+    talk: Talk | None = None
+    trace: TraceSummary | None = None
+    sounds: list[Sound] = []
+    own: PersonLabel | None = None
+    """What this person said of it before."""
+    etag: str
+    """To be sent as `If-Match` with the answer."""
+
+
+class LabelItemAnswer(_Wire, kw_only=True, frozen=True):
+    """`GET /label/next?run=&question=&person=…` and what every write of a label answers: the next one, or the end."""
+
+    question: LabelQuestion
+    item: LabelItem | None
+    progress: LabelProgress
+    can_undo: bool
+
+
+class LabelWrite(_Wire, kw_only=True, frozen=True):
+    """`PUT /label`: a decision. `value` is an index into the choices; `None` skips. `DELETE /label` undoes the last one."""
+
+    run: str
+    question: str
+    person: str
+    position: int
+    choice: int | None
+    note: str = ""
+    etag: str = ""
+
+
+class Disagreement(_Wire, kw_only=True, frozen=True):
+    """A case of which a judge says something else than people do."""
+
+    run: str
+    case: str
+    name: str
+    judge_said: str
+    people_said: str
+    reason: str
+    note: str = ""
+
+
+class JudgeCard(_Wire, kw_only=True, frozen=True):
+    """A judge, and how far to believe it."""
+
+    id: str
+    name: str
+    model: str | None
+    standing: Standing | None
+    passport_lines: list[str]
+    labels: int
+    confusion: Chart | None
+    kappa: Estimate | None = None
+    runs: list[tuple[str, str]]
+    """Where it judged: id and name of the runs."""
+    disagreements: list[Disagreement]
+    disagreements_left_out: int = 0
+
+
+class JudgesAnswer(_Wire, kw_only=True, frozen=True):
+    """`GET /judges`: the judges of the store's runs."""
+
+    judges: list[JudgeCard]
+
+
+# ---------------------------------------------------------------------- filters and events
+
+
+class FilterTerm(_Wire, kw_only=True, frozen=True):
+    """A term of a filter, as it was read."""
+
+    start: int
+    end: int
+    text: str
+    field: str
+
+
+class FilterAnswer(_Wire, kw_only=True, frozen=True):
+    """`GET /filter/check?q=&of=`: the terms of a filter. What is no filter is answered with 400 and the place. `of` is `cases` or `runs`."""
+
+    terms: list[FilterTerm]
+
+
+class Completion(_Wire, kw_only=True, frozen=True):
+    """A way to go on with a filter."""
+
+    text: str
+    """What to put in."""
+    start: int
+    end: int
+    """What it replaces."""
+    about: str
+    """What it means, or how many cases it finds."""
+
+
+class CompletionsAnswer(_Wire, kw_only=True, frozen=True):
+    """`GET /filter/complete?q=&at=&run=`: what may stand at a place of a filter."""
+
+    completions: list[Completion]
+
+
+class Progress(_Wire, kw_only=True, frozen=True):
+    """A message of `GET /events?run=` (`event: progress`): how far a run has come. At most two a second."""
+
+    run: str
+    state: RunState
+    revision: str
+    attempts: int
+    total: int | None
+    failures: int
+    rate: Estimate | None = None
+    gate: GateState | None = None
+    index: IndexState | None = None
+
+
+class RunsChanged(_Wire, kw_only=True, frozen=True):
+    """A message of `GET /events` (`event: runs`): runs that began, ended or went away."""
+
+    began: list[str] = []
+    ended: list[str] = []
+    gone: list[str] = []
+
+
+ANSWERS: tuple[type[Any], ...] = (
+    ProblemAnswer, SessionAnswer, RunsAnswer, TrendAnswer, RunAnswer, SlicesAnswer, FacetsAnswer, GroupsAnswer, CasesAnswer,
+    CaseAnswer, HistoryAnswer, TraceAnswer, StepsAnswer, FoundStepsAnswer, CompareAnswer, ComparedCaseAnswer, LabelsAnswer,
+    LabelItemAnswer, LabelWrite, JudgesAnswer, FilterAnswer, CompletionsAnswer, Progress, RunsChanged,
+)  # fmt: skip
+"""What the page's types are made of."""

@@ -1,0 +1,122 @@
+// Asking the server: one function for reading, one for writing, and a hook that keeps an answer up to date.
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { Problem, SessionAnswer } from "./wire";
+
+const ROOT = "/api/v1";
+
+/** What the server refused, with its reason; or that it cannot be reached (`code` is `offline`). */
+export class Refused extends Error {
+  constructor(
+    readonly problem: Problem,
+    readonly status: number,
+  ) {
+    super(problem.message);
+  }
+}
+
+export type Query = Record<string, string | number | boolean | null | undefined>;
+
+export function call(path: string, query: Query = {}): string {
+  const kept = Object.entries(query).filter(([, value]) => value !== null && value !== undefined && value !== "");
+  const text = new URLSearchParams(kept.map(([name, value]) => [name, String(value)])).toString();
+  return `${ROOT}${path}${text ? `?${text}` : ""}`;
+}
+
+/** The first answer of a page travels with it, so that nothing has to be asked before something is seen. */
+const inlined = new Map<string, unknown>();
+const first = document.getElementById("first");
+if (first?.textContent) for (const [href, answer] of Object.entries(JSON.parse(first.textContent))) inlined.set(href, answer);
+
+/** Answers by address, with the tag that says which state they are of. */
+const known = new Map<string, { tag: string | null; answer: unknown }>();
+const MOST_KNOWN = 200;
+
+export async function read<T>(href: string, signal?: AbortSignal): Promise<T> {
+  if (inlined.has(href)) {
+    const answer = inlined.get(href) as T;
+    inlined.delete(href);
+    return answer;
+  }
+  const earlier = known.get(href);
+  const headers: Record<string, string> = earlier?.tag ? { "If-None-Match": earlier.tag } : {};
+  const response = await asked(href, { headers, signal: signal ?? null });
+  if (response.status === 304 && earlier) return earlier.answer as T;
+  const answer = (await response.json()) as T;
+  known.delete(href);
+  known.set(href, { tag: response.headers.get("ETag"), answer });
+  if (known.size > MOST_KNOWN) known.delete(known.keys().next().value as string);
+  return answer;
+}
+
+let session: Promise<SessionAnswer> | undefined;
+
+export function theSession(): Promise<SessionAnswer> {
+  session ??= read<SessionAnswer>(call("/session"));
+  session.catch(() => (session = undefined));
+  return session;
+}
+
+export async function write<T>(method: "PUT" | "POST" | "DELETE", path: string, body: unknown, query: Query = {}): Promise<T> {
+  const { csrf } = await theSession();
+  const headers = { "Content-Type": "application/json", "X-Calipers-CSRF": csrf };
+  const response = await asked(call(path, query), { method, headers, body: JSON.stringify(body) });
+  return (await response.json()) as T;
+}
+
+async function asked(href: string, options: RequestInit): Promise<Response> {
+  let response: Response;
+  try {
+    response = await fetch(href, { ...options, credentials: "same-origin", cache: "no-store" });
+  } catch (error) {
+    if (error instanceof DOMException && error.name === "AbortError") throw error;
+    throw new Refused({ code: "offline", message: "the server cannot be reached: is `calipers view` still running?", at: null }, 0);
+  }
+  if (response.ok || response.status === 304) return response;
+  let problem: Problem = { code: "store", message: `the server answered ${response.status}`, at: null };
+  try {
+    problem = ((await response.json()) as { error: Problem }).error ?? problem;
+  } catch {
+    // what is no JSON has no more to say
+  }
+  throw new Refused(problem, response.status);
+}
+
+export interface Asked<T> {
+  /** The newest answer; while another address is asked, still the one before, so that the page does not flicker. */
+  answer: T | undefined;
+  /** Whether `answer` belongs to the address that is asked for now. */
+  isCurrent: boolean;
+  error: Refused | undefined;
+  again: () => void;
+}
+
+/** The answer of an address; `null` asks nothing. It is asked again when the address changes, or by `again()`. */
+export function useAnswer<T>(href: string | null): Asked<T> {
+  const [state, setState] = useState<{ href: string | null; answer: T | undefined; error: Refused | undefined }>({
+    href: null,
+    answer: undefined,
+    error: undefined,
+  });
+  const [times, setTimes] = useState(0);
+  const alive = useRef(true);
+  useEffect(() => () => void (alive.current = false), []);
+  useEffect(() => {
+    if (href === null) return undefined;
+    const control = new AbortController();
+    read<T>(href, control.signal).then(
+      (answer) => !control.signal.aborted && setState({ href, answer, error: undefined }),
+      (error: unknown) => {
+        if (control.signal.aborted) return;
+        const refused = error instanceof Refused ? error : new Refused({ code: "page", message: String(error), at: null }, 0);
+        setState((before) => ({ href, answer: before.answer, error: refused }));
+      },
+    );
+    return () => control.abort();
+  }, [href, times]);
+  return {
+    answer: state.answer,
+    isCurrent: state.href === href,
+    error: state.href === href ? state.error : undefined,
+    again: () => setTimes((count) => count + 1),
+  };
+}
