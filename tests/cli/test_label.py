@@ -15,14 +15,16 @@ import pytest
 
 from calipers import Case, Dataset
 from calipers.cli.actions.label import label
-from calipers.cli.label_session import choices, random_order, scale, wrapped
+from calipers.cli.label_session import wrapped
 from calipers.comparison.case_pairs import cases_of
 from calipers.comparison.columns import Columns
+from calipers.data.label_answers import choices, scale
 from calipers.errors import InvalidOptionError
 from calipers.exchange.label_file import export_labels, import_labels
 from calipers.gate import HumanAgreement
 from calipers.gate.human_labels import is_of_output, read_label_file, read_labels
 from calipers.stores import HumanLabel, StoredAttempt
+from calipers.stores.label_queue import first_seed, random_order
 from calipers.testing import ScriptedKeys
 
 QUESTION = "Is it polite?"
@@ -164,6 +166,14 @@ def test_several_people_see_the_same_attempts_first(kept, run, press):
     assert {each.position for each in first} == {each.position for each in kept.labels(person="ann")}
 
 
+def test_people_who_begin_at_once_have_one_order(kept, run, press):
+    which = run()
+    order = random_order(list(kept.attempts(which)), first_seed(which, QUESTION))
+    press(*"yyy", seed=None)
+    assert [each.position for each in sorted(kept.labels(), key=lambda each: each.at)] == order[:3]
+    assert first_seed(which, QUESTION) != first_seed(which, "another")
+
+
 @pytest.mark.parametrize(
     ("options", "keys", "values"),
     [
@@ -186,13 +196,13 @@ def test_answers_may_be_numbers_or_words(kept, run, press, capsys, options, keys
 
 @pytest.mark.parametrize("given", ["", "5", "5-1", "1-1", "0-10", "a-b", "-1-5", "1-99999999999"])
 def test_a_scale_that_is_none_is_refused(given):
-    with pytest.raises(InvalidOptionError, match=f"--scale must .*got {given!r}"):
+    with pytest.raises(InvalidOptionError, match=f"a scale must .*got {given!r}"):
         scale(given)
 
 
 @pytest.mark.parametrize("given", ["", "good", "good,good", "a,,b", ",".join("abcdefghij")])
 def test_choices_that_are_none_are_refused(given):
-    with pytest.raises(InvalidOptionError, match="--choices must"):
+    with pytest.raises(InvalidOptionError, match="choices must"):
         choices(given)
 
 
@@ -301,7 +311,7 @@ def test_a_seed_stands_for_one_draw(kept, run, press):
     press(*"y" * 10, next=10, person="bob")
     assert Counter(each.position for each in kept.labels()).most_common(1)[0][1] == 2, "the same draw, by two"
     for options in ({}, {"judge": "kind"}):
-        with pytest.raises(InvalidOptionError, match="--seed 3 was used for an earlier draw"):
+        with pytest.raises(InvalidOptionError, match="the seed 3 was used for an earlier draw"):
             press("y", next=10, **options)
     assert press(*"y" * 10, next=10, seed=4, judge="kind") == 0
 
@@ -346,7 +356,7 @@ def test_a_second_person_is_shown_first_what_was_drawn_for_the_first(kept, run, 
         ([], "--question says what to ask"),
         (["--question", "a\tb"], "--question must be one line"),
         (["--question", "q", "--as", ""], "--as must be a text"),
-        (["--question", "q", "--scale", "1-5", "--choices", "a,b"], "either on a --scale or among --choices"),
+        (["--question", "q", "--scale", "1-5", "--choices", "a,b"], "either on a scale or among choices"),
         (["--question", "q", "--judge", "kind"], "--judge is for --next"),
         (["--question", "q", "--blank"], "--blank is for --export"),
         (["--export", "a.csv", "--agreement"], "three things"),

@@ -4,34 +4,28 @@ A session is blind. It shows what was asked and what came of it, and neither wha
 so far turned out: who knows would go along. Each answer is written to the store before the next attempt is shown, so whatever ends the session
 loses nothing. An attempt that is skipped stays unlabelled, and comes again in the next session.
 
-The order is random: if you stop early, you have still labelled a fair sample. It follows from a seed, which the labels keep. People who
-label the same question have the same order, unless they ask for another one, so that their labels meet.
+`calipers.stores.label_queue` says which attempts are shown, and in which order.
 """
 
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from io import StringIO
-from itertools import chain, zip_longest
-from random import Random
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import click
 
-from calipers.data.human_label import HumanLabel, Rating
-from calipers.errors import InvalidOptionError
-from calipers.exchange.label_file import read_attempts
-from calipers.gate.human_labels import output_of
+from calipers.data.human_label import Rating
+from calipers.data.label_answers import Answers
 from calipers.stats.number_text import plural
+from calipers.stores.label_queue import Drawn, LabelQueue, read_attempts
 from calipers.stores.packing import Record
-from calipers.stores.run_info import RunInfo, timestamp
+from calipers.stores.run_info import RunInfo
 from calipers.stores.store import Store
 from calipers.stores.stored_attempt import StoredAttempt
 from calipers.views.attempts import attempt_unjudged
 from calipers.views.text import visible
 
-_MOST = 10
-"""Answers that have a key each."""
 _FEWEST_ROWS = 3
 """Rows of an attempt that are shown in the smallest terminal."""
 _LONGEST = 5000
@@ -51,92 +45,14 @@ class Keys(Protocol):
         ...
 
 
-class Drawn(NamedTuple):
-    """An attempt to label."""
-
-    position: int
-    probability: float | None
-    """With which it was drawn; `None`: the same for all that are in the order."""
-    seed: int | None = None
-    """Of the draw, where that was an earlier one; `None`: of this one."""
-
-
-class Answers(NamedTuple):
-    """What a person may say, and by which key."""
-
-    by_key: Mapping[str, Rating]
-    words: Mapping[str, str]
-    """How the answer of each key is shown."""
-
-
-def yes_or_no() -> Answers:
-    """The answers to a question of yes or no."""
-    return Answers({"y": True, "n": False}, {"y": "yes", "n": "no"})
-
-
-def scale(given: str) -> Answers:
-    """The answers on a scale such as `1-5`: whole numbers, each by its last digit.
-
-    Raises:
-        InvalidOptionError: it is not a scale.
-    """
-    low, _, high = given.partition("-")
-    if not (low.isdecimal() and high.isdecimal() and len(given) < _MOST):
-        raise InvalidOptionError(
-            f"--scale must be written LOW-HIGH in whole numbers, such as 1-5, got {given!r}"
-        )
-    numbers = range(int(low), int(high) + 1)
-    if not 1 < len(numbers) <= _MOST:
-        raise InvalidOptionError(
-            f"--scale must have from 2 to {_MOST} numbers, one for each digit, got {given!r}"
-        )
-    found = {str(number % _MOST): number for number in numbers}
-    return Answers(found, {key: str(number) for key, number in found.items()})
-
-
-def choices(given: str) -> Answers:
-    """The answers among words such as `good,bad,unsure`, each by its number.
-
-    Raises:
-        InvalidOptionError: they are fewer than two or more than nine, or not all different.
-    """
-    words = [word.strip() for word in given.split(",")]
-    if not all(words) or len(set(words)) < len(words) or not 1 < len(words) < _MOST:
-        raise InvalidOptionError(
-            f"--choices must be from 2 to {_MOST - 1} different words, separated by commas, got {given!r}"
-        )
-    found = {str(number): word for number, word in enumerate(words, 1)}
-    return Answers(found, dict(found))
-
-
-def random_order(attempts: Sequence[StoredAttempt], seed: int) -> list[int]:
-    """The positions of all attempts in random order: first one attempt at each case, then a second one at each, and so on.
-
-    Attempts at one case are much alike: the first of each tells most.
-    """
-    draw = Random(seed)  # noqa: S311 - the seed has to repeat the order
-    cases: dict[str, list[int]] = {}
-    for attempt in attempts:
-        cases.setdefault(attempt.case_name, []).append(attempt.position)
-    order = list(cases.values())
-    draw.shuffle(order)
-    for positions in order:
-        draw.shuffle(positions)
-    return [position for position in chain.from_iterable(zip_longest(*order)) if position is not None]
-
-
 @dataclass
 class LabelSession:
     """One person, who answers one question about attempts of one run."""
 
-    store: Store
-    run: RunInfo
-    question: str
-    person: str
+    labelling: LabelQueue
     answers: Answers
     queue: list[Drawn]
     """Attempts without an answer, in the order in which they are shown."""
-    seed: int
     earlier: list[int] = field(default_factory=list)
     """Positions that the person labelled before, the newest last."""
     shows_expected: bool = True
@@ -185,21 +101,7 @@ class LabelSession:
             screen.draw(note)
 
     def _write(self, drawn: Drawn, attempt: StoredAttempt, record: Record, value: Rating, note: str) -> None:
-        label = HumanLabel(
-            run=self.run.id,
-            position=drawn.position,
-            case=attempt.case_name,
-            repeat=attempt.repeat,
-            question=self.question,
-            person=self.person,
-            value=value,
-            note=note,
-            at=timestamp(),
-            probability=drawn.probability,
-            seed=self.seed if drawn.seed is None else drawn.seed,
-            about=output_of(record),
-        )
-        self.store.add_labels([label])
+        self.store.add_labels([self.labelling.label(drawn, attempt, record, value, note)])
         self.queue.pop(0)
         self._history.append(drawn.position)
         self.added += 1
@@ -208,13 +110,19 @@ class LabelSession:
         """Take the last answer back, and show its attempt again; False if there is none."""
         if not self._history:
             return False
-        position = self._history.pop()
-        own = self.store.labels(run=self.run.id, question=self.question, person=self.person)
-        drawn = {label.position: Drawn(position, label.probability, label.seed) for label in own}
-        self.store.remove_label(self.run.id, position, question=self.question, person=self.person)
-        self.queue.insert(0, drawn.get(position) or Drawn(position, None))
+        self.queue.insert(0, self.labelling.take_back(self._history.pop()))
         self.added -= 1
         return True
+
+    @property
+    def store(self) -> Store:
+        """Where the answers are kept."""
+        return self.labelling.store
+
+    @property
+    def run(self) -> RunInfo:
+        """The run that is labelled."""
+        return self.labelling.run
 
     @property
     def place(self) -> int:
@@ -251,7 +159,7 @@ class _Screen:
         rows = self._in(width)
         named = f"{self.attempt.case_name}{f', attempt {self.attempt.repeat}' if self.session.run.repeat > 1 else ''}"
         head = wrapped(visible(f"{self.session.place} of {self.session.total}  {named}"), width)
-        foot = wrapped(visible(self.session.question), width)
+        foot = wrapped(visible(self.session.labelling.question), width)
         foot += _side_by_side([f"{key} {word}" for key, word in self.session.answers.words.items()], width)
         if typing:
             foot += [*wrapped("note (enter keeps it, escape leaves it as it was):", width)]
@@ -324,7 +232,9 @@ def _side_by_side(items: Sequence[str], width: int) -> list[str]:
 def told(session: LabelSession) -> str:
     """What came of a session, in words."""
     left = len(session.queue) + session.skipped
-    parts = [f"{plural(max(session.added, 0), 'label')} by {session.person} to {session.question!r}"]
+    parts = [
+        f"{plural(max(session.added, 0), 'label')} by {session.labelling.person} to {session.labelling.question!r}"
+    ]
     if session.skipped:
         parts.append(f"{session.skipped:,} skipped")
     parts.append(f"{left:,} of {plural(session.total, 'attempt')} left" if left else "none left")

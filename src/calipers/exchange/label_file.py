@@ -8,7 +8,7 @@ A *sheet* is such a file for people who label elsewhere, in a spreadsheet: `huma
 """
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -27,7 +27,8 @@ from calipers.gate.human_labels import (
     output_text,
     read_label_file,
 )
-from calipers.stores.packing import Record, unpack
+from calipers.stores.label_queue import read_attempts
+from calipers.stores.packing import Record
 from calipers.stores.run_info import RunInfo, timestamp
 from calipers.stores.store import Store
 from calipers.stores.stored_attempt import StoredAttempt
@@ -116,22 +117,6 @@ def is_csv_path(path: str) -> bool:
     if suffix in {".jsonl", ".json"}:
         return False
     raise InvalidOptionError(f"a file of labels ends in .csv or .jsonl, got {path!r}")
-
-
-def read_attempts(
-    store: Store, run: RunInfo, positions: Sequence[int]
-) -> Iterator[tuple[StoredAttempt, Record]]:
-    """Attempts of a run with their records, at some positions."""
-    names = store.names(run)
-    for attempt, cells in store.judged_at(run.id, positions):
-        yield attempt, unpack(attempt, cells, run.evaluators, names=names)
-
-
-def current_labels(store: Store, run: RunInfo, labels: Sequence[HumanLabel]) -> list[HumanLabel]:
-    """Those of the labels that are about the outputs that the run has now."""
-    positions = sorted({label.position for label in labels})
-    now = {attempt.position: output_of(record) for attempt, record in read_attempts(store, run, positions)}
-    return [label for label in labels if label.about in {"", now.get(label.position)}]
 
 
 def _line(attempt: StoredAttempt, record: Record, told: Mapping[str, Any]) -> dict[str, Any]:
