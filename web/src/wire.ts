@@ -162,8 +162,12 @@ export interface Chart {
   table: DrawnTable | null;
   labels: string[];
   matrix: number[][];
+  unanswered: number[];
   x_label: string;
   y_label: string;
+  is_rate: boolean;
+  x_is_rate: boolean;
+  diagonal: boolean;
   lines: ChartLine[];
   nodes: TreeTurn[];
 }

@@ -263,8 +263,16 @@ class Chart(_Wire, kw_only=True, frozen=True):
     labels: list[str] = []
     """Of the rows and columns of a matrix."""
     matrix: list[list[int]] = []
+    unanswered: list[int] = []
+    """Of a matrix, for each expected label how often none was predicted; empty if that never happened."""
     x_label: str = ""
     y_label: str = ""
+    is_rate: bool = False
+    """Whether y is a share from 0 to 1, to be shown in percent."""
+    x_is_rate: bool = False
+    """Whether x is one, too."""
+    diagonal: bool = False
+    """Whether the line of equal x and y is drawn beside, as what chance, or what was predicted, would give."""
     lines: list["ChartLine"] = []
     nodes: list["TreeTurn"] = []
 
