@@ -72,7 +72,11 @@ def _mapping(value: Any, above: list[int]) -> dict[str, Any]:
         text = key if type(key) is str and key.isascii() else _key(key, above)
         if text in found:  # 1 and "1" are two keys, and neither may go missing
             text = f"{text} ({type(key).__name__})"
-        found[text] = _plain(item, above)
+        kind = type(item)
+        if (kind is str and item.isascii()) or (kind is int and -_WIDE < item < _WIDE):
+            found[text] = item  # what most are
+        else:
+            found[text] = _plain(item, above)
     return found
 
 

@@ -218,7 +218,7 @@ def hide_secrets(record: ReportCase[Any, Any, Any] | ReportCaseFailure[Any, Any,
     hidden = False
     if (trace := record.trace) is not None:
         known = [] if trace.keep_secrets else secrets_of(trace.tool_calls)
-        record.trace = trace.without_secrets()
+        record.trace = trace.without_secrets(known)
         hidden = record.trace is not trace
     if isinstance(record, ReportCaseFailure):
         record.error_message = masked(record.error_message, known)

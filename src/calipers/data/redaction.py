@@ -329,13 +329,16 @@ def masked(value: Any, known: Collection[str] = ()) -> Any:
         value: the value.
         known: texts that are known to be secret, whatever they look like.
     """
-    if value is None or type(value) in _PLAIN_NUMBERS or (not value and type(value) in _PLAIN_CONTAINERS):
-        return value
-    if type(value) is str and not known:
+    kind = type(value)
+    if kind is str and not known:
         told = masked_text(value)
         return value if told == value else told
+    if value is None or kind in _PLAIN_NUMBERS or (not value and kind in _PLAIN_CONTAINERS):
+        return value
     mask = _Mask(known)
     try:
+        if not known and _is_clean(value):
+            return value
         made = mask.of(value, ())
     except Exception:  # changed by another thread meanwhile, or raises when it is read
         return REDACTED
@@ -358,6 +361,25 @@ _CLOSED: Final = (*_SAFE, bytes, bytearray, type, ModuleType, FunctionType, Meth
 _MAPPINGS: Final = (dict, Mapping)  # asked for in this order: most are plain
 _PLAIN_NUMBERS: Final = frozenset({bool, int, float})
 _PLAIN_CONTAINERS: Final = frozenset({str, tuple, list, dict})
+
+
+def _is_clean(value: Any, deep: int = 0) -> bool:
+    """Whether a glance shows that a value holds no secret. Most data is plain and holds none, and needs no copy."""
+    kind = type(value)
+    if kind is str:
+        return bool(masked_text(value) == value)
+    if kind is dict:
+        if not value.keys().isdisjoint(_ENTRY_KEYS):
+            return False
+        for name, item in value.items():
+            if type(name) is not str or is_secret_name(name) or masked_text(name) != name:
+                return False
+            if type(item) not in _PLAIN_NUMBERS and (deep > _DEEPEST or not _is_clean(item, deep + 1)):
+                return False
+        return True
+    if kind is list:
+        return deep <= _DEEPEST and not _are_pairs(value) and all(_is_clean(item, deep + 1) for item in value)
+    return value is None or kind in _PLAIN_NUMBERS
 
 
 class _Mask:
@@ -484,6 +506,9 @@ def secrets_in(value: Any) -> list[str]:
 
     They are looked for in containers, and in the attributes of objects, a few objects deep.
     """
+    with suppress(Exception):  # of what another thread changes meanwhile a second look may tell
+        if _has_no_names(value):
+            return []
     found: list[str] = []
     seen: set[int] = set()
 
@@ -520,6 +545,27 @@ def secrets_in(value: Any) -> list[str]:
     with suppress(Exception):
         look(value, 0, secret=False)
     return found
+
+
+def _has_no_names(value: Any, deep: int = 0) -> bool:
+    """Whether a glance shows that there is no secret name in a value."""
+    kind = type(value)
+    if kind is dict:
+        if not value.keys().isdisjoint(_ENTRY_KEYS):
+            return False
+        for name, item in value.items():
+            if type(name) is not str or is_secret_name(name):
+                return False
+            if type(item) is not str and (deep > _DEEPEST or not _has_no_names(item, deep + 1)):
+                return False
+        return True
+    if kind is list:
+        return (
+            deep <= _DEEPEST
+            and not _are_pairs(value)
+            and all(_has_no_names(item, deep + 1) for item in value)
+        )
+    return value is None or kind is str or kind in _PLAIN_NUMBERS
 
 
 def _attribute(holder: Any, name: str) -> Any:

@@ -27,6 +27,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from enum import StrEnum
+from operator import is_
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import msgspec
@@ -131,8 +132,9 @@ class ToolCall:
         if self.keep_secrets:
             return self
         known = secrets_in(self.arguments) if known is None else known
-        arguments = masked_fields(self.arguments, known)
-        name, output, error = (masked(told, known) for told in (self.name, self.output, self.error))
+        arguments = masked_fields(self.arguments, known) if self.arguments else self.arguments
+        name, output = masked(self.name, known), masked(self.output, known)
+        error = None if self.error is None else masked(self.error, known)
         if (
             name is self.name
             and arguments is self.arguments
@@ -492,18 +494,21 @@ class Trace:
         if not _is_duration(self.total_latency_ms):
             _measured("total_latency_ms", self.total_latency_ms)
 
-    def without_secrets(self) -> "Trace":
+    def without_secrets(self, known: Collection[str] | None = None) -> "Trace":
         """The trace as reports and stores tell it; the trace itself where it holds no secret.
 
         What looks like a secret is `[redacted]`, and so is what repeats a secret among the arguments of a call.
+
+        Args:
+            known: texts that are known to be secret; default: those under telling names among the arguments of its calls.
         """
         if self.keep_secrets:
             return self
-        known = secrets_of(self.tool_calls)
+        known = secrets_of(self.tool_calls) if known is None else known
         turns = [_turn_without_secrets(turn, known) for turn in self.turns]
         told = {name: masked(getattr(self, name), known) for name in _TEXTS}
         told["metadata"] = masked_fields(self.metadata, known)
-        if all(one is other for one, other in zip(turns, self.turns, strict=True)) and all(
+        if all(map(is_, turns, self.turns)) and all(
             value is getattr(self, name) for name, value in told.items()
         ):
             return self
@@ -634,19 +639,37 @@ _TEXTS: Final = ("agent_name", "model", "input_text", "output_text", "tags")
 
 
 def _turn_without_secrets(turn: Turn, known: Collection[str]) -> Turn:
-    content, asked, called = masked(turn.content, known), turn.llm_call, turn.tool_call
+    content, asked, called = turn.content, turn.llm_call, turn.tool_call
+    if content:
+        content = masked(content, known)
     if asked is not None:
-        texts: dict[str, Any] = {
-            name: masked(getattr(asked, name), known) for name in ("model", "input_text", "output_text")
-        }
-        texts["metadata"] = masked_fields(asked.metadata, known)
-        if any(value is not getattr(asked, name) for name, value in texts.items()):
-            asked = msgspec.structs.replace(asked, **texts)
+        asked = _request_without_secrets(asked, known)
     if called is not None:
         called = called.without_secrets(known)
     if content is turn.content and asked is turn.llm_call and called is turn.tool_call:
         return turn
     return replace(turn, content=content, llm_call=asked, tool_call=called)
+
+
+def _request_without_secrets(call: LLMCall, known: Collection[str]) -> LLMCall:
+    model, given, said = call.model, call.input_text, call.output_text
+    metadata = call.metadata
+    if model:
+        model = masked(model, known)
+    if given:
+        given = masked(given, known)
+    if said:
+        said = masked(said, known)
+    if metadata:
+        metadata = masked_fields(metadata, known)
+    if (
+        model is call.model
+        and given is call.input_text
+        and said is call.output_text
+        and metadata is call.metadata
+    ):
+        return call
+    return msgspec.structs.replace(call, model=model, input_text=given, output_text=said, metadata=metadata)
 
 
 def joined(traces: Sequence[Trace]) -> Trace:

@@ -7,8 +7,11 @@ time. What is read must make a trace: what `Trace`, `Turn` and the calls refuse,
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from datetime import datetime
+from datetime import UTC, datetime
+from operator import attrgetter
 from typing import Any, Final, TypeVar
+
+from msgspec import to_builtins
 
 from calipers.data.jsonable import plain
 from calipers.data.trace import LLMCall, ToolCall, Trace, Turn
@@ -64,35 +67,60 @@ _EMPTY = {"tags": tuple, "unknown": tuple, "metadata": dict, "arguments": dict}
 """The fields that are silent when they hold nothing."""
 
 
+class _Fields:
+    """The fields of a noun, with the values that are left out."""
+
+    def __init__(self, silent: Mapping[str, Any]) -> None:
+        self.silent = tuple(silent.items())
+        self.values_of = attrgetter(*silent)
+
+
+_TRACE_FIELDS: Final = _Fields(_TRACE)
+_TURN_FIELDS: Final = _Fields(_TURN)
+_LLM_CALL_FIELDS: Final = _Fields(_LLM_CALL)
+_TOOL_CALL_FIELDS: Final = _Fields(_TOOL_CALL)
+
+
 def trace_data(trace: Trace) -> dict[str, Any]:
     """The trace as plain data."""
-    found = _told(trace, _TRACE)
+    found = _told(trace, _TRACE_FIELDS)
     found["turns"] = [_turn_data(turn) for turn in trace.turns]
     return found
 
 
 def _turn_data(turn: Turn) -> dict[str, Any]:
-    found: dict[str, Any] = {"turn_type": turn.turn_type.value}
-    found.update(_told(turn, _TURN))
+    found: dict[str, Any] = {"turn_type": turn.turn_type._value_}
+    content, own_id, at = turn.content, turn.turn_id, turn.timestamp
+    if (
+        (type(content) is str and content.isascii())
+        and (type(own_id) is str and own_id.isascii())
+        and (at is None or type(at) is datetime)
+    ):  # as nearly all are, and there are more turns than anything else
+        if content:
+            found["content"] = content
+        found["turn_id"] = own_id
+        if at is not None:
+            found["timestamp"] = _time_text(at)
+    else:
+        found |= _told(turn, _TURN_FIELDS)
     if turn.llm_call is not None:
-        found["llm_call"] = _told(turn.llm_call, _LLM_CALL)
+        found["llm_call"] = _told(turn.llm_call, _LLM_CALL_FIELDS)
     if turn.tool_call is not None:
         found["tool_call"] = _tool_call_data(turn.tool_call)
     return found
 
 
 def _tool_call_data(call: ToolCall) -> dict[str, Any]:
-    found = _told(call, _TOOL_CALL)
+    found = _told(call, _TOOL_CALL_FIELDS)
     if bool(call.success) is not (call.error is None):
         found["success"] = bool(call.success)
     return found
 
 
-def _told(noun: Any, fields: Mapping[str, Any]) -> dict[str, Any]:
+def _told(noun: Any, fields: _Fields) -> dict[str, Any]:
     """The fields of an object that say something."""
     found: dict[str, Any] = {}
-    for name, silent in fields.items():
-        value = getattr(noun, name)
+    for (name, silent), value in zip(fields.silent, fields.values_of(noun), strict=True):
         if value is silent:
             continue
         # Most fields are silent, texts, times or small numbers: these need no look inside.
@@ -100,23 +128,31 @@ def _told(noun: Any, fields: Mapping[str, Any]) -> dict[str, Any]:
         if kind is str and value.isascii():
             if value != silent:
                 found[name] = value
-            continue
-        if kind is datetime:
-            found[name] = value.isoformat()
-            continue
-        if kind is int and -_WIDE < value < _WIDE:
+        elif kind is datetime:
+            found[name] = _time_text(value)
+        elif kind is int and -_WIDE < value < _WIDE:
             if type(silent) is not int or value != silent:
                 found[name] = value
-            continue
-        if kind is _EMPTY.get(name) and not value:
-            continue
-        if name in _AMOUNTS and isinstance(value, float) and not math.isfinite(value):
-            continue  # a call may be changed after it was made; such an amount was not measured
-        data = plain(value)
-        # By type as well: an output of 0 or False is not one of None, and 1 is not True.
-        if type(data) is not type(silent) or data != silent:
-            found[name] = data
+        elif kind is float and -math.inf < value < math.inf:
+            found[name] = value
+        elif kind is not _EMPTY.get(name) or value:
+            _tell(found, name, value, silent)
     return found
+
+
+def _time_text(time: datetime) -> str:
+    """A time in ISO 8601. In universal time, as almost all are, msgspec writes it in a quarter of the time."""
+    return f"{to_builtins(time)[:-1]}+00:00" if time.tzinfo is UTC else time.isoformat()
+
+
+def _tell(found: dict[str, Any], name: str, value: Any, silent: Any) -> None:
+    """Put a field that may hold anything among those that are told, unless it is silent."""
+    if name in _AMOUNTS and isinstance(value, float) and not math.isfinite(value):
+        return  # a call may be changed after it was made; such an amount was not measured
+    data = plain(value)
+    # By type as well: an output of 0 or False is not one of None, and 1 is not True.
+    if type(data) is not type(silent) or data != silent:
+        found[name] = data
 
 
 # ---------------------------------------------------------------------- back
