@@ -12,7 +12,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-com
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check search lint types mypy pyright systems docs pythons programs versions bench wheel clean
+.PHONY: help demo test check search lint types mypy pyright systems docs web pythons programs versions bench wheel clean
 
 help: ## Show this help
 	@awk 'BEGIN { FS = ":.*## "; print "Usage: make TARGET\n" } /^[a-z]+:.*## / { printf "  %-8s %s\n", $$1, $$2 }' Makefile
@@ -64,6 +64,10 @@ versions: $(VENV)/.dev ## Run the tests on each other Python found
 
 bench: .venv-bench/.done ## Measure speed and memory, side by side with the peers
 	.venv-bench/bin/python benchmarks/run.py
+
+web: $(VENV)/.dev ## Build the page of the viewer from web/, which needs Node.js
+	@$(BIN)/python tools/viewer_types.py
+	@cd web && npm ci --silent --no-audit --no-fund && npm run --silent build
 
 wheel: $(VENV)/.dev ## Build what would be published into dist/, and try it in an empty environment
 	@rm -rf dist

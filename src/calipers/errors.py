@@ -41,6 +41,8 @@ CalipersError
 │   ├── StoreUnavailableError (StoreError)  it cannot be now and may be later: a full disk, a lock, a lost server
 │   ├── RunChangedError (StoreError)        a run cannot be resumed, since the task or a setting is another
 │   ├── StoreMissingError (StoreError)      there is none, and it was only to be read
+│   ├── RunMissingError (StoreError)        it has no such run, or not any more, or several that could be meant
+│   ├── StoreTimeoutError (StoreError)      reading it took longer than it may; also a TimeoutError
 │   └── StoreDamagedError (StoreError)      something in it is not what was written
 ├── TapeError (RuntimeError)            a replay asked what its tape does not have; `step` says where
 │   └── TapeFileError (TapeError)          a tape that cannot be read: damaged, of another version, or no tape at all
@@ -371,6 +373,14 @@ class RunChangedError(StoreError):
 
 class StoreMissingError(StoreError):
     """There is no store in that place, and reading makes none."""
+
+
+class RunMissingError(StoreError):
+    """A store has no run of that name or id, or not any more; or several that could be meant."""
+
+
+class StoreTimeoutError(StoreError, TimeoutError):
+    """Reading a store took longer than the reader allowed, or was ended since no one waits for it."""
 
 
 class StoreDamagedError(StoreError):

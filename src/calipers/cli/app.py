@@ -23,6 +23,7 @@ COMMANDS: Final = {
     "run": "Run evaluations and say whether they passed.",
     "runs": "List the runs that are kept.",
     "show": "Show or convert a kept run or a saved report.",
+    "view": "Show the runs that are kept in a browser.",
     "score": "Judge a kept run again with further evaluators.",
     "label": "Answer a question about a kept run, to check a judge.",
     "compare": "Say what changed between runs, and whether it is noise.",

@@ -13,10 +13,17 @@ from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from typing_extensions import override
 
-from calipers.errors import MissingExtraError, StoreError, StoreMissingError, StoreUnavailableError
+from calipers.errors import (
+    MissingExtraError,
+    StoreError,
+    StoreMissingError,
+    StoreTimeoutError,
+    StoreUnavailableError,
+)
 from calipers.process.forks import keep_for_ever, no_more_forks, tell_of_forks
 
 from .sql import VERSION, Columns, Row, Session, marks, migrations
+from .sql_runs import TOOK_TOO_LONG
 from .sql_store import SqlStore
 from .store import Redact
 
@@ -33,7 +40,9 @@ CONNECT_SECONDS: Final = 10
 class PostgresqlStore(SqlStore):
     """Runs in a PostgreSQL database."""
 
-    def __init__(self, url: str, *, redact: Sequence[Redact] = (), existing: bool = False) -> None:
+    def __init__(
+        self, url: str, *, redact: Sequence[Redact] = (), existing: bool = False, read_only: bool = False
+    ) -> None:
         """Connect, and make the tables if they are not there.
 
         Args:
@@ -41,15 +50,16 @@ class PostgresqlStore(SqlStore):
                 taken from PGHOST, PGPORT, PGUSER, PGPASSWORD and PGDATABASE.
             redact: hooks that take out what must not be written; see `calipers.stores.hide_keys`.
             existing: make no tables: a schema without them is an error.
+            read_only: write nothing, and change no tables: older ones are an error.
         """
         super().__init__(without_password(url), redact)
-        self.read_only = False
+        self.read_only = read_only
         self._address, self.schema = _parts(url)
         self._writer = _Line(self._address, self.url, self.schema)
         self._reader = _Line(self._address, self.url, self.schema)
         try:
             with self._writer.transaction() as db:
-                _prepare(db, self.url, self.schema, existing=existing)
+                _prepare(db, self.url, self.schema, existing=existing, read_only=read_only)
         except BaseException:
             self._writer.close()
             raise
@@ -57,12 +67,18 @@ class PostgresqlStore(SqlStore):
     @contextlib.contextmanager
     @override
     def _reading(self) -> Iterator[Session]:
+        self.check_time()
         with self._reader.transaction() as db:
+            if self.time_left is not None:
+                # What is set for a transaction ends with it.
+                db.run(f"SET LOCAL statement_timeout = {max(1, int(self.time_left() * 1000))}")
             yield db
 
     @contextlib.contextmanager
     @override
     def _writing(self) -> Iterator[Session]:
+        if self.read_only:
+            raise StoreError(f"the store {self.url!r} was opened for reading only")
         with self._writer.transaction() as db:
             # Shared among writers: a prune must not remove what an uncommitted batch refers to.
             db.run("SELECT pg_advisory_xact_lock_shared(?)", (_OPENING,))
@@ -203,7 +219,7 @@ def _parts(url: str) -> tuple[str, str]:
     return f"{place}?{rest}" if rest else place, schema
 
 
-def _prepare(db: _PostgresqlSession, url: str, schema: str, *, existing: bool) -> None:
+def _prepare(db: _PostgresqlSession, url: str, schema: str, *, existing: bool, read_only: bool) -> None:
     """Bring the tables up to date, or make them."""
     db.run("SELECT pg_advisory_xact_lock(?)", (_OPENING,))
     tables = {
@@ -212,7 +228,7 @@ def _prepare(db: _PostgresqlSession, url: str, schema: str, *, existing: bool) -
             "SELECT table_name FROM information_schema.tables WHERE table_schema = ?", (schema,)
         )
     }
-    if not tables and existing:
+    if not tables and (existing or read_only):
         raise StoreMissingError(
             f"there is no store in the schema {schema!r} of {url!r}: `calipers run --store URL` makes one, and ?schema= names "
             "another"
@@ -231,6 +247,10 @@ def _prepare(db: _PostgresqlSession, url: str, schema: str, *, existing: bool) -
         raise StoreError(
             f"the store {url!r} has version {version}, and this release reads up to {VERSION}: install a newer calipers"
         )
+    if version < VERSION and read_only:
+        raise StoreError(
+            f"the store {url!r} is of an older version: open it for writing once to bring it up to date"
+        )
     if version < VERSION:
         for statement in migrations(version, **_WORDS):
             db.run(statement)
@@ -248,6 +268,8 @@ def _explained(url: str, address: str) -> Iterator[None]:
         if not isinstance(error, psycopg.Error):
             raise
         said = _hide(" ".join(str(error).split()), address)
+        if isinstance(error, psycopg.errors.QueryCanceled):
+            raise StoreTimeoutError(TOOK_TOO_LONG.format(url)) from None
         if isinstance(error, psycopg.OperationalError):
             final = _refusal(said)
             if final is not None:

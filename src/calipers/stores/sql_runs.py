@@ -5,17 +5,18 @@ place, which its cells name, and is marked as superseded; `SqlStore` leaves its 
 count again.
 """
 
+import hashlib
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, Final, get_args
 
 import msgspec
 from typing_extensions import override
 
 from calipers.data.argument_checks import check_choice, check_whole_number
 from calipers.data.jsonable import plain
-from calipers.errors import StoreDamagedError, StoreError
+from calipers.errors import RunMissingError, StoreDamagedError, StoreError, StoreTimeoutError
 from calipers.report.report import Report
 
 from .redaction import redacted_ending, redacted_evaluator, redacted_metadata, redacted_parameters
@@ -41,6 +42,11 @@ if TYPE_CHECKING:
 
 _RUN = "no, status, ended_at, owner, heartbeat, generation, attempts, failures, info, ending, counted"
 
+TOOK_TOO_LONG: Final = (
+    "reading the store {!r} took longer than it may: ask for less, or try again when it is less busy"
+)
+"""What is said when the time to read is over."""
+
 _BEYOND = "."
 """Separates the id that a place follows from its number."""
 _DIGITS = 9
@@ -54,6 +60,23 @@ class SqlRuns(Store):
         self.url = url
         self.redact = tuple(redact)
         self.read_only = False
+        self.time_left: Callable[[], float] | None = None
+        """Says how many seconds reading may still take; `None`: as long as it takes. What is read in several steps asks before each."""
+        self._counts: dict[str, tuple[Counted, int]] = {}
+        """Of runs in a store that is only read, which cannot keep them: what was counted, and at which change."""
+
+    def check_time(self) -> None:
+        """See that there is time left to read.
+
+        Raises:
+            StoreTimeoutError: there is none.
+        """
+        if self.time_left is not None and self.time_left() <= 0:
+            raise StoreTimeoutError(TOOK_TOO_LONG.format(self.url))
+
+    def share_counts(self, other: "SqlRuns") -> None:
+        """Know what another store of the same runs counted, and tell it what this one counts."""
+        self._counts = other._counts  # noqa: SLF001 - of the same class
 
     @abstractmethod
     def _reading(self) -> AbstractContextManager[Session]:
@@ -239,7 +262,7 @@ class SqlRuns(Store):
     @override
     def run(self, which: str) -> RunInfo:
         if not isinstance(which, str):
-            raise StoreError(
+            raise RunMissingError(
                 f"a run is named by its id, the beginning of its id, its name, or 'latest', got {which!r}"
             )
         wanted = safe_text(which)
@@ -248,7 +271,7 @@ class SqlRuns(Store):
             if not found and which == "latest":
                 found = self._infos(db, "ORDER BY place DESC LIMIT 1", ())
                 if not found:
-                    raise StoreError(f"the store {self.url!r} has no runs yet")
+                    raise RunMissingError(f"the store {self.url!r} has no runs yet")
             if not found and which:
                 found = self._infos(db, "WHERE name = ? ORDER BY place DESC LIMIT 1", (wanted,))
             if not found and which:
@@ -259,7 +282,7 @@ class SqlRuns(Store):
         if not found:
             raise unknown(which)
         if len(found) > 1:
-            raise StoreError(
+            raise RunMissingError(
                 f"{which!r} is the beginning of several runs: {', '.join(info.id for info in found[:5])}"
                 f"{', …' * (len(found) > 5)}; give more of the id"
             )
@@ -294,6 +317,24 @@ class SqlRuns(Store):
                 )
         return found
 
+    @override
+    def revision(self, run: str) -> str:
+        of_run = "SELECT no, generation, changes, status FROM runs WHERE id = ?"
+        with self._reading() as db:
+            rows = db.run(of_run, (safe_text(run),))
+            if not rows:
+                raise unknown(run)
+            number, *parts = rows[0]
+            said = db.run(
+                "SELECT body FROM labels WHERE run = ? ORDER BY position, question, person", (number,)
+            )
+            passports = db.run("SELECT COUNT(*), MAX(no) FROM passports")[0]
+        if said:
+            parts.append(
+                hashlib.blake2b("".join(body for (body,) in said).encode(), digest_size=8).hexdigest()
+            )
+        return "-".join(str(part) for part in (*parts, *(number for number in passports if number)))
+
     # ------------------------------------------------------------------ what was counted
 
     @override
@@ -303,11 +344,13 @@ class SqlRuns(Store):
         if not rows:
             raise unknown(run)
         counted, changes = rows[0]
-        return _counted(counted), changes
+        kept, at = self._counts.get(run, (None, -1))
+        return (kept if at == changes else _counted(counted)), changes
 
     @override
     def _keep_counted(self, run: str, counted: Counted, changes: int) -> None:
         if self.read_only:
+            self._counts[run] = (counted, changes)
             return
         with self._writing() as db:
             db.run(
@@ -370,7 +413,7 @@ def not_written(db: Session, run: str) -> StoreError:
 
 def unknown(run: str) -> StoreError:
     """The error of a run that is not there."""
-    return StoreError(f"the store has no run {run!r}: `calipers runs` lists those it has")
+    return RunMissingError(f"the store has no run {run!r}: `calipers runs` lists those it has")
 
 
 def to_json(data: Any) -> str:

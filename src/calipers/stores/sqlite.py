@@ -20,10 +20,11 @@ from urllib.parse import quote
 
 from typing_extensions import override
 
-from calipers.errors import StoreError, StoreMissingError, StoreUnavailableError
+from calipers.errors import StoreError, StoreMissingError, StoreTimeoutError, StoreUnavailableError
 from calipers.process.forks import keep_for_ever, no_more_forks, tell_of_forks
 
 from .sql import VERSION, Columns, Row, Session, marks, migrations
+from .sql_runs import TOOK_TOO_LONG
 from .sql_store import SqlStore
 from .store import Redact
 
@@ -49,6 +50,8 @@ _PASSING: Final = (
     "SQLITE_CANTOPEN",
     "SQLITE_PROTOCOL",
 )
+_STEPS: Final = 10_000
+"""Steps of SQLite, some tenths of a millisecond, after which a statement asks whether there is time left."""
 _State: TypeAlias = Literal["open", "closed for a fork", "lost"]
 
 
@@ -113,11 +116,18 @@ class SqliteStore(SqlStore):
         with self._read_lock, _explained(self.url):
             if self._state != "open":
                 self._open_again()
+            self.check_time()
+            if self.time_left is not None:
+                self._reader.set_progress_handler(self._is_over, _STEPS)
             self._readers += 1
             try:
                 yield _SqliteSession(self._reader)
             finally:
                 self._readers -= 1
+
+    def _is_over(self) -> bool:
+        """Whether a statement should end now."""
+        return self.time_left is not None and self.time_left() <= 0
 
     @contextlib.contextmanager
     @override
@@ -432,6 +442,8 @@ def _explained(url: str) -> Iterator[None]:
         raise StoreError(f"the store {url!r} was used after it was closed, or wrongly: {error}") from error
     except sqlite3.DatabaseError as error:
         name = getattr(error, "sqlite_errorname", "") or ""
+        if name == "SQLITE_INTERRUPT":
+            raise StoreTimeoutError(TOOK_TOO_LONG.format(url)) from error
         if name.startswith(_PASSING):
             raise StoreUnavailableError(
                 f"the store {url!r} cannot be used now ({error}): what was stored before is whole. Free disk space, or wait "

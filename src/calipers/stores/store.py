@@ -278,6 +278,14 @@ class Store(ABC):
         """
 
     @abstractmethod
+    def revision(self, run: str) -> str:
+        """Changes whenever a report of the run may say something else: by attempts, results, labels, its end, or the passport of a judge.
+
+        Raises:
+            RunMissingError: there is no such run.
+        """
+
+    @abstractmethod
     def attempts(
         self,
         run: str,

@@ -25,7 +25,11 @@ _FORMS = "sqlite:///path, postgresql://user@host/database, memory:, or the path 
 
 
 def open_store(
-    url: str | os.PathLike[str], *, redact: Sequence[Redact] = (), existing: bool = False
+    url: str | os.PathLike[str],
+    *,
+    redact: Sequence[Redact] = (),
+    existing: bool = False,
+    read_only: bool = False,
 ) -> Store:
     """The store of a URL, made if it is not there.
 
@@ -33,6 +37,7 @@ def open_store(
         url: see above; a path means an SQLite file.
         redact: hooks that take out what must not be written, such as `hide_keys("api_key")`.
         existing: make no store: a missing one is an error, and a file that may not be written is opened for reading only.
+        read_only: open an existing store, and write nothing.
 
     Raises:
         StoreError: it is not the URL of a store, or the store cannot be opened; the message says what to do.
@@ -43,24 +48,24 @@ def open_store(
     if callable(redact) or not all(callable(hook) for hook in redact):
         raise StoreError(f"redact must be a list of functions, got {redact!r}")
     if isinstance(url, os.PathLike):
-        return _sqlite_file(os.fspath(url), redact, existing=existing)
+        return _sqlite_file(os.fspath(url), redact, existing=existing, read_only=read_only)
     if url == "memory:":
         return MemoryStore(redact=redact)
     scheme = re.match(r"([a-zA-Z][a-zA-Z0-9+.-]+):", url)  # two letters at least: C:\runs.db is a path
     if scheme is None:
-        return _sqlite_file(url, redact, existing=existing)
+        return _sqlite_file(url, redact, existing=existing, read_only=read_only)
     match scheme[1].lower():
         case "sqlite":
-            return _sqlite(url, redact, existing=existing)
+            return _sqlite(url, redact, existing=existing, read_only=read_only)
         case "postgresql" | "postgres":
-            return PostgresqlStore(url, redact=redact, existing=existing)
+            return PostgresqlStore(url, redact=redact, existing=existing, read_only=read_only)
         case "memory":
             raise StoreError(f"a store in memory has no name: write memory:, got {url!r}")
     shown = without_password(url)
     raise StoreError(f"unknown kind of store {scheme[1]!r} in {shown!r}: a store is named by {_FORMS}")
 
 
-def _sqlite(url: str, redact: Sequence[Redact], *, existing: bool) -> Store:
+def _sqlite(url: str, redact: Sequence[Redact], *, existing: bool, read_only: bool) -> Store:
     parts = urlsplit(url)
     path = unquote(parts.path).removeprefix("/")
     if path == ":memory:" or (not path and not parts.netloc):
@@ -76,7 +81,7 @@ def _sqlite(url: str, redact: Sequence[Redact], *, existing: bool) -> Store:
         raise StoreError(
             f"unknown option in {url!r}: there is ?mode=ro, which opens a store for reading only"
         )
-    return _sqlite_file(path, redact, existing=existing, read_only=mode == "ro")
+    return _sqlite_file(path, redact, existing=existing, read_only=read_only or mode == "ro")
 
 
 def _sqlite_file(path: str, redact: Sequence[Redact], *, existing: bool, read_only: bool = False) -> Store:

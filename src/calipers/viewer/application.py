@@ -1,0 +1,178 @@
+"""The web application of the viewer: which path is answered by which function, and what is around each answer.
+
+`CALLS` is the route table of the API. Each function runs in a worker thread, with a deadline, and ends when the client leaves. Its answer
+becomes JSON with an ETag, which is a hash of what is sent; for a run that is over, and whose answer is settled, the server remembers the tag,
+so that what a browser has already is confirmed without being made again. What a function raises becomes a `ProblemAnswer`.
+"""
+
+import hashlib
+import threading
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import Final
+from urllib.parse import parse_qsl
+
+import msgspec
+from starlette.applications import Starlette
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from .api_call import ROOT, ApiCall
+from .download import Download
+from .pages import page_routes
+from .refusal import Refusal
+from .request_threads import RequestThreads, leaving
+from .responses import FRESH, as_json, download, is_settled, problem
+from .run_rows import runs_answer
+from .session_facts import session_answer
+from .viewed_store import ViewedStore
+
+CALLS: Final[tuple[ApiCall, ...]] = (
+    ApiCall("GET", "/session", session_answer),
+    ApiCall("GET", "/runs", runs_answer),
+)
+"""Every call of the API."""
+
+MOST_SENT: Final = 1 << 20
+"""Bytes of the body of a request."""
+_REMEMBERED: Final = 4096
+"""Tags of answers."""
+
+
+class Application:
+    """What answers requests: the route table, the worker threads, and the tags of answers."""
+
+    def __init__(self, viewed: ViewedStore, *, calls: Iterable[ApiCall] = CALLS) -> None:
+        """An application of a store.
+
+        Args:
+            viewed: the store.
+            calls: of the API. Those that write are left out where the store is only read.
+        """
+        self.viewed = viewed
+        self.calls = tuple(call for call in calls if not (call.writes and viewed.read_only))
+        self._workers = RequestThreads()
+        self._tags: OrderedDict[tuple[str, str], str] = OrderedDict()
+        """The tags of settled answers, by address and revision of the run."""
+        self._lock = threading.Lock()
+
+    def routes(self) -> list[BaseRoute]:
+        """The routes of the API and of the pages."""
+        by_path: dict[str, dict[str, ApiCall]] = {}
+        for call in self.calls:
+            by_path.setdefault(call.path, {})[call.method] = call
+        found: list[BaseRoute] = [
+            Route(f"{ROOT}{path}", self._endpoint(methods), methods=[*methods])
+            for path, methods in by_path.items()
+        ]
+        found.append(Route(f"{ROOT}/{{rest:path}}", _no_call))
+        return [*found, *page_routes(self.viewed, self._workers, self.answer_at)]
+
+    def close(self) -> None:
+        """End what is being worked on."""
+        self._workers.close()
+
+    # ------------------------------------------------------------------ one request
+
+    def _endpoint(self, methods: Mapping[str, ApiCall]) -> Callable[[Request], Awaitable[Response]]:
+        async def endpoint(request: Request) -> Response:
+            call = methods["GET" if request.method == "HEAD" else request.method]
+            try:
+                body = await _body_of(request) if call.takes_body else b""
+                query = parse_qsl(request.url.query, keep_blank_values=True, max_num_fields=100)
+                return await self._workers.within(
+                    lambda: self._respond(call, request, query, body),
+                    call.seconds or self.viewed.deadline,
+                    leaving(request),
+                )
+            except ClientDisconnect:
+                raise
+            except Exception as error:
+                return problem(error)
+
+        return endpoint
+
+    def _respond(
+        self, call: ApiCall, request: Request, query: list[tuple[str, str]], body: bytes
+    ) -> Response:
+        path: Mapping[str, str] = request.path_params
+        known = request.headers.get("if-none-match", "")
+        place = None
+        if call.method == "GET" and "run" in path:
+            place = (str(request.url.path) + "?" + request.url.query, self._revision(path["run"]))
+            if known and known == self._tags.get(place):
+                return Response(status_code=304, headers={"ETag": known, **FRESH})
+        found = call.answer(self.viewed, path, query, body)
+        if isinstance(found, Download):
+            return download(found, request.headers.get("range", ""))
+        sent = msgspec.json.encode(found)
+        tag = f'"{hashlib.blake2b(sent, digest_size=12).hexdigest()}"'
+        if place is not None and is_settled(found):
+            with self._lock:
+                self._tags[place] = tag
+                if len(self._tags) > _REMEMBERED:
+                    self._tags.popitem(last=False)
+        if known == tag:
+            return Response(status_code=304, headers={"ETag": tag, **FRESH})
+        return as_json(sent, accepts=request.headers.get("accept-encoding", ""), tag=tag)
+
+    def answer_at(self, address: str) -> bytes:
+        """The answer of a call by its path and query below the root, as JSON.
+
+        Raises:
+            Refusal: there is no such call, or it is refused.
+        """
+        path, _, query = address.partition("?")
+        for call in self.calls:
+            found = None if call.writes else call.arguments_in(path)
+            if found is not None:
+                return msgspec.json.encode(call.answer(self.viewed, found, parse_qsl(query)))
+        raise Refusal("not_found", f"there is no call {path!r:.200}")
+
+    def _revision(self, run: str) -> str:
+        info = self.viewed.find_run(run)
+        return f"{info.id} {self.viewed.revision(info.id)}"
+
+
+def make_starlette(application: Application, routes: Iterable[BaseRoute] = ()) -> Starlette:
+    """The application for a server, with further routes before its own."""
+    return Starlette(
+        routes=[*routes, *application.routes()],
+        exception_handlers={404: _no_page, 405: _not_allowed, Exception: _failed},
+    )
+
+
+async def _body_of(request: Request) -> bytes:
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+        raise Refusal("bad_request", "what is sent must be JSON: content-type: application/json")
+    found = b""
+    async for piece in request.stream():
+        found += piece
+        if len(found) > MOST_SENT:
+            raise Refusal("too_large", f"what is sent may have at most {MOST_SENT} bytes")
+    return found
+
+
+# ---------------------------------------------------------------------- what is not there
+
+
+async def _no_call(request: Request) -> Response:
+    return problem(Refusal("not_found", f"there is no call {request.url.path!r:.200}"))
+
+
+async def _no_page(request: Request, error: Exception) -> Response:
+    del error
+    return problem(Refusal("not_found", f"there is no page {request.url.path!r:.200}"))
+
+
+async def _not_allowed(request: Request, error: Exception) -> Response:
+    found = problem(Refusal("not_allowed", f"{request.method} is not allowed here"))
+    headers: Mapping[str, str] | None = getattr(error, "headers", None)
+    found.headers.update(headers or {})
+    return found
+
+
+async def _failed(request: Request, error: Exception) -> Response:
+    del request
+    return problem(error)

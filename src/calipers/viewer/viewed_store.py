@@ -1,0 +1,236 @@
+"""The store that is viewed: stores to read from, one to write to, and the run that a name means.
+
+Each request reads through a store of its own from a small pool, so that requests do not wait for each other, and none of these can write.
+What is read ends with the deadline of the request. A file that was deleted is noticed, since SQLite would go on reading what no one can
+find any more; one that was put in its place is opened.
+"""
+
+import os
+import queue
+import secrets
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Final
+
+from calipers.errors import StoreError, StoreMissingError
+from calipers.stores.run_info import RunInfo
+from calipers.stores.sql_runs import SqlRuns
+from calipers.stores.sqlite import MemoryStore, SqliteStore
+from calipers.stores.store import Store
+from calipers.stores.store_url import open_store
+
+from .deadline import Deadline, current_deadline
+from .refusal import Refusal
+
+READERS: Final = 6
+"""Requests that read at the same time."""
+SECONDS: Final = 10.0
+"""How long a request may take, unless its route says otherwise."""
+
+
+class ViewedStore:
+    """The store that a viewer serves."""
+
+    def __init__(
+        self, store: str | os.PathLike[str] | Store, *, read_only: bool = False, deadline: float = SECONDS
+    ) -> None:
+        """Open the store.
+
+        Args:
+            store: its URL or path, or an open store, which stays open when this is closed.
+            read_only: write nothing, not even what would make the next look faster.
+            deadline: seconds that a request may take.
+
+        Raises:
+            StoreError: it cannot be opened; the message says what to do.
+        """
+        self.deadline = deadline
+        self.csrf = secrets.token_urlsafe(24)
+        """What every write has to carry, so that a page of another site cannot make one. It is another one at each start."""
+        self._given = store if isinstance(store, Store) else None
+        self._address = store.url if isinstance(store, Store) else store
+        self._lock = threading.Lock()
+        self._mine = threading.local()
+        """The store that this thread reads from."""
+        self._free: queue.LifoQueue[Store] = queue.LifoQueue()
+        self._made = 0
+        """Readers of this era."""
+        self._era = 0
+        """How often the file was replaced."""
+        self._closed = False
+        self._writer = self._given or _opened(self._address, read_only=read_only)
+        self.url = self._writer.url
+        """Where it is, without a password."""
+        self.read_only = read_only or bool(getattr(self._writer, "read_only", False))
+        """Whether nothing may be written."""
+        self._writing = threading.RLock()
+        self._file = _identity_of(self._writer)
+
+    # ------------------------------------------------------------------ reading
+
+    @contextmanager
+    def reading(self) -> Iterator[Store]:
+        """A store to read from; what it reads ends with the deadline of the request.
+
+        Within the block, the same thread gets the same store again.
+
+        Raises:
+            Refusal: too many requests read at the same time, or the store is gone.
+        """
+        held: Store | None = getattr(self._mine, "store", None)
+        if held is not None:
+            yield held
+            return
+        self._check_file()
+        deadline = current_deadline() or Deadline(self.deadline)
+        store = self._taken(deadline)
+        if isinstance(store, SqlRuns) and store is not self._given:
+            store.time_left = lambda: deadline.left
+        era = self._era
+        self._mine.store = store
+        try:
+            yield store
+        finally:
+            self._mine.store = None
+            self._give_back(store, era)
+
+    def _give_back(self, store: Store, era: int) -> None:
+        with self._lock:
+            if era == self._era and not self._closed:
+                self._free.put(store)
+            elif store is not self._given:
+                store.close()
+
+    def _taken(self, deadline: Deadline) -> Store:
+        """A free store, made if there are not enough yet."""
+        with suppress(queue.Empty):
+            return self._free.get_nowait()
+        with self._lock:
+            if self._closed:
+                raise Refusal("gone", "the viewer ends")
+            may_make = self._made < (1 if self._is_alone else READERS)
+            self._made += may_make
+        if may_make:
+            try:
+                return self._reader()
+            except BaseException:
+                with self._lock:
+                    self._made -= 1
+                raise
+        try:
+            return self._free.get(timeout=deadline.left)
+        except queue.Empty:
+            raise Refusal("busy", "too many requests read the store at the same time: try again") from None
+
+    @property
+    def _is_alone(self) -> bool:
+        """Whether all requests share the store that was given, since no other can read what is in it."""
+        return isinstance(self._given, MemoryStore) or (
+            self._given is not None and not isinstance(self._given, SqlRuns)
+        )
+
+    def _reader(self) -> Store:
+        if self._is_alone:
+            assert self._given is not None
+            return self._given
+        store = open_store(self._reading_address, existing=True, read_only=True)
+        if isinstance(store, SqlRuns) and isinstance(self._writer, SqlRuns):
+            store.share_counts(self._writer)
+        return store
+
+    @property
+    def _reading_address(self) -> str | os.PathLike[str]:
+        return self._writer.path if isinstance(self._writer, SqliteStore) else self._address
+
+    # ------------------------------------------------------------------ writing
+
+    @contextmanager
+    def writing(self) -> Iterator[Store]:
+        """The store to write to; one request writes at a time.
+
+        Raises:
+            Refusal: it may not be written, or is gone.
+        """
+        if self.read_only:
+            raise Refusal(
+                "read_only", "this viewer only reads: start `calipers view` without --read-only to write"
+            )
+        self._check_file()
+        with self._writing:
+            yield self._writer
+
+    # ------------------------------------------------------------------ runs
+
+    def find_run(self, which: str) -> RunInfo:
+        """The run of an id, the beginning of one, a name (the newest of that name), or `latest`.
+
+        Raises:
+            RunMissingError: there is none, or several ids begin so.
+        """
+        with self.reading() as store:
+            return store.run(which)
+
+    def revision(self, run: str) -> str:
+        """Changes whenever a report of the run may say something else."""
+        with self.reading() as store:
+            return store.revision(run)
+
+    # ------------------------------------------------------------------ life
+
+    def _check_file(self) -> None:
+        """See that the file of the store is still there, and open another one that was put in its place."""
+        if self._file is None:
+            return
+        assert isinstance(self._writer, SqliteStore)
+        found = _identity_of(self._writer)
+        if found == self._file:
+            return
+        if found is None:
+            raise StoreMissingError(
+                f"the store {os.fspath(self._writer.path)!r} is gone: it was moved or deleted while it was viewed. Put it back, or "
+                "start `calipers view` on another one"
+            )
+        with self._lock:
+            if found != self._file:
+                if self._given is not None:
+                    raise StoreError(
+                        f"the store {self.url!r} was replaced by another file: open it again to view it"
+                    )
+                self._empty()
+                self._era += 1
+                self._made = 0
+                self._writer.close()
+                self._writer = _opened(self._address, read_only=self.read_only)
+                self._file = found
+
+    def _empty(self) -> None:
+        with suppress(queue.Empty):
+            while True:
+                store = self._free.get_nowait()
+                if store is not self._given:
+                    store.close()
+
+    def close(self) -> None:
+        """Close all connections."""
+        with self._lock:
+            self._closed = True
+            self._empty()
+        if self._given is None:
+            self._writer.close()
+
+
+def _opened(address: str | os.PathLike[str], *, read_only: bool) -> Store:
+    return open_store(address, existing=True, read_only=read_only)
+
+
+def _identity_of(store: Store) -> tuple[int, int] | None:
+    """Which file a store is in; `None` if it is in none, or the file is gone."""
+    if not isinstance(store, SqliteStore) or isinstance(store, MemoryStore):
+        return None
+    try:
+        found = Path(store.path).stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
