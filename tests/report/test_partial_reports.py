@@ -84,6 +84,8 @@ QUESTIONS = {
     "to_arrow": lambda report: report.to_arrow().num_rows,
     "to_pandas": lambda report: len(report.to_pandas()),
     "to_polars": lambda report: len(report.to_polars()),
+    "under_faults": lambda report: report.under_faults(),
+    "without_faults": lambda report: report.without_faults().pass_rate(),
     "check_whole": lambda report: report.check_whole("numbers"),
 }
 """What a report can be asked."""
@@ -134,6 +136,8 @@ def test_a_report_of_failures_gives_the_same_number_or_an_error(repeat, tmp_path
         "pass_rate",
         "slices",
         "summaries",
+        "under_faults",
+        "without_faults",
     }
 
 

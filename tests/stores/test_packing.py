@@ -425,7 +425,7 @@ CLOSER_LOOKS = {
     "trace": Trace(),
 }
 """By the field of a record: a value that most records do not have."""
-KEPT = {"name", "tags", "task_duration", "total_duration", "tries", "has_expected_output"}
+KEPT = {"name", "tags", "fault", "task_duration", "total_duration", "tries", "has_expected_output"}
 """The fields that are kept as they are."""
 APART = {"human_labels"}
 """What people say later, which a store keeps beside the attempts."""

@@ -35,7 +35,16 @@ def test_what_is_written_reads_back_the_same(records, inputs, output, reason, sc
     for pretty in (False, True):
         text = report_json(report, pretty=pretty)
         written = strict(text)
-        counted = ("pass_rate", "infrastructure", "metrics", "costs", "durations", "summaries", "slices")
+        counted = (
+            "pass_rate",
+            "infrastructure",
+            "metrics",
+            "costs",
+            "durations",
+            "summaries",
+            "slices",
+            "under_faults",
+        )
         assert written == report.to_dict() | {name: written[name] for name in counted}
         again = read_json(text.encode(), what="it")
         assert again.to_dict() == report.to_dict()

@@ -14,12 +14,12 @@
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final
 
 from calipers.comparison.case_pairs import Record, attempt_number
 from calipers.data.argument_checks import did_you_mean
 from calipers.data.record import ReportCase
-from calipers.report.analysis import FAULT_TAG, NO_FAULT, FaultEffect, FaultTolerance
+from calipers.report.analysis import FaultEffect, FaultTolerance
 from calipers.report.report_evaluator import ReportEvaluator, ReportEvaluatorContext
 from calipers.stats import Estimate, compare_paired, rate
 from calipers.stats.number_text import plural
@@ -39,6 +39,8 @@ def would_strike(fault: str) -> str:
 class FaultToleranceEvaluator(ReportEvaluator):
     """Pairs the attempts under each fault with the clean ones. `with_faults` puts it into the dataset."""
 
+    sees_faults: ClassVar[bool] = True
+
     faults: Sequence[str]
     """The names of the faults."""
     harm: Sequence[str] = ()
@@ -47,20 +49,16 @@ class FaultToleranceEvaluator(ReportEvaluator):
     def evaluate(self, ctx: ReportEvaluatorContext) -> FaultTolerance:
         """Success, recovery and harm for each fault."""
         records: list[Record] = [*ctx.report.cases, *ctx.report.failures]
-        by_fault: dict[str, list[Record]] = defaultdict(list)
+        by_fault: dict[str | None, list[Record]] = defaultdict(list)
         for record in records:
-            fault = next(
-                (tag.removeprefix(FAULT_TAG) for tag in record.tags if tag.startswith(FAULT_TAG)), None
-            )
-            if fault is not None:
-                by_fault[fault].append(record)
-        clean = _by_case(by_fault[NO_FAULT])
+            by_fault[record.fault].append(record)
+        clean = _by_case(by_fault[None])
         effects = [self._effect(fault, by_fault[fault], clean) for fault in self.faults]
         return FaultTolerance(
             title="Faults of tools",
             description="Of the attempts that were struck; the change against the clean attempts at the same cases is in points.",
             effects=effects,
-            note="; ".join([*_notes(by_fault[NO_FAULT], effects, self.faults), *self._unknown_harm(records)])
+            note="; ".join([*_notes(by_fault[None], effects, self.faults), *self._unknown_harm(records)])
             or None,
         )
 

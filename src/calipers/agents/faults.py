@@ -27,11 +27,10 @@ from typing import Any, Final, Unpack
 
 from calipers.data.argument_checks import check_texts
 from calipers.data.attempt import current_attempt, running_attempt
-from calipers.data.case import Case, not_a_case
+from calipers.data.case import FAULT_TAG, NO_FAULT, Case, not_a_case
 from calipers.data.jsonable import are_plain, safe_repr
 from calipers.data.result_names import unique
 from calipers.errors import InvalidOptionError
-from calipers.report.analysis import FAULT_TAG, NO_FAULT
 from calipers.report.report import Report
 from calipers.run.dataset import Dataset, EvaluateOptions
 from calipers.run.evaluation import task_for
@@ -93,8 +92,8 @@ def with_faults(
         name = case.name
         if name is None:
             taken.add(name := unique(f"Case {number}", taken))
-        made.append(_under(case, name, name, NO_FAULT))
-        made += [_under(case, name, f"{name} [{fault.name}]", fault.name) for fault in found]
+        made.append(_clean(case, name))
+        made += [_under(fault.name, case, name) for fault in found]
     return _FaultyDataset(
         cases=made,
         evaluators=dataset.evaluators,
@@ -118,12 +117,21 @@ def _cases(items: Iterable[Any]) -> list[Case[Any, Any, Any]]:
     return found
 
 
-def _under(case: Case[Any, Any, Any], original: str, name: str, fault: str) -> Case[Any, Any, Any]:
-    """The same case under a fault."""
+def _clean(case: Case[Any, Any, Any], name: str) -> Case[Any, Any, Any]:
+    """The same case as it is, beside others under faults."""
     made = copy.copy(case)
     made.name = name
-    made.cluster = case.cluster or original
+    made.tags = (*case.tags, f"{FAULT_TAG}{NO_FAULT}")
+    return made
+
+
+def _under(fault: str, case: Case[Any, Any, Any], name: str) -> Case[Any, Any, Any]:
+    """The same case under a fault."""
+    made = copy.copy(case)
+    made.name = f"{name} [{fault}]"
+    made.cluster = case.cluster or name
     made.tags = (*case.tags, f"{FAULT_TAG}{fault}")
+    made.fault = fault
     return made
 
 
@@ -183,17 +191,17 @@ class _FaultyTask:
         # What is struck depends on the name, the tags and the seed of the attempt: its results are reused with these only.
         watched = current_attempt()
         name, seed = watched.name, watched.run_seed
-        fault_name = next(
-            tag.removeprefix(FAULT_TAG) for tag in watched.case.tags if tag.startswith(FAULT_TAG)
-        )
+        fault_name = watched.case.fault
         attempt = running_attempt()
         assert attempt is not None, name
-        original = attempt.case_name.removesuffix(f" [{fault_name}]")
+        original = (
+            attempt.case_name if fault_name is None else attempt.case_name.removesuffix(f" [{fault_name}]")
+        )
 
         def strikes(fault: Fault, metrics: dict[str, int | float]) -> _Strikes:
             return _Strikes(metrics, fault, f"{seed}\0{fault.kind}\0{original}\0{attempt.repeat_index}")
 
-        if fault_name == NO_FAULT:
+        if fault_name is None:
             return _CleanCalls(attempt.metrics, [strikes(fault, {}) for fault in self.faults.values()])
         return strikes(self.faults[fault_name], attempt.metrics)
 

@@ -157,12 +157,14 @@ def _ended_early(report: Report) -> list[Complaint]:
 def _errors(report: Report) -> list[Complaint]:
     counts = report.counts()
     found: list[Complaint] = []
-    if counts.failed_tasks:
+    if failed := sum(counts.failed_tasks.values()):
+        faulty = report.under_faults()
+        under = 0 if faulty is None else sum(faulty.failed_tasks.values())
+        of_them = (
+            f", {'all' if under == failed else f'{under:,}'} of them under faults of tools" if under else ""
+        )
         found.append(
-            Complaint(
-                ERRORED,
-                f"{sum(counts.failed_tasks.values()):,} of {plural(counts.attempts, 'task')} did not finish",
-            )
+            Complaint(ERRORED, f"{failed:,} of {plural(counts.attempts, 'task')} did not finish{of_them}")
         )
     for name, number in counts.failed_evaluators.items():
         found.append(Complaint(ERRORED, f"evaluator {name} did not finish on {plural(number, 'attempt')}"))
@@ -183,6 +185,12 @@ def _nothing(report: Report, way_to_judge: str) -> list[Complaint]:
         return []  # that it ended early says enough
     if not counts.attempts:
         return [Complaint(NOTHING, "there are no cases: nothing ran")]
+    if not counts.cases:
+        return [
+            Complaint(
+                NOTHING, "every attempt was made under a fault of tools: nothing says how it goes without"
+            )
+        ]
     if counts.failed_tasks or counts.failed_evaluators or report.analyses:
         return []
     summaries = report.summaries()
@@ -197,6 +205,8 @@ def _not_passed(report: Report) -> list[Complaint]:
     rate = report.pass_rate(None)
     counts = report.counts()
     if rate is None:
+        if not counts.cases:
+            return []  # that all were made under faults says enough
         lost = sum(counts.failed_tasks.values())
         return [Complaint(FAILED, f"{plural(lost, 'attempt')} did not pass")] if lost else []
     missed = rate.n_observations - counts.passed
@@ -257,6 +267,7 @@ def _report(report: Report) -> dict[str, Any]:
         "dataset_name": report.dataset_name,
         **counts,
         "pass_rate": plain(report.pass_rate(None)),
+        "under_faults": plain(report.under_faults()),
         "infrastructure": plain(report.infrastructure()),
         "summaries": plain(report.summaries()),
         "slices": plain(report.slices()),

@@ -30,7 +30,7 @@ from calipers.identity.fingerprint import digest
 from calipers.identity.value_bytes import written
 from calipers.report.report import Report
 
-from .case_pairs import Record, attempt_number, cases_of, check_report
+from .case_pairs import Record, attempt_number, cases_of, check_report, without_faults
 
 Refusal: TypeAlias = Literal[
     "its task failed",
@@ -216,7 +216,7 @@ def accept_traces(
         InvalidOptionError: a case that the run does not have, or a report without all attempts.
     """
     check_report(report, "what is accepted")
-    found = {case.name: case for case in cases_of(report)}
+    found = {case.name: case for case in without_faults(cases_of(report))}
     if cases is not None:
         _check_names(cases, found)
     accepted: list[AcceptedCase] = []

@@ -5,7 +5,8 @@ A case is the same in both reports if its content is: inputs, expected output (n
 those of the same name belong together, then the others in their order. A case with no content at all is known by its name.
 
 What has the same name and another content is *changed*: it is not the same case, and is never paired unless the caller
-vouches for the names (`pair_by="name"`).
+vouches for the names (`pair_by="name"`). A case that was attempted under a fault of the agent's tools is a case of its own, and is only
+the same as one under the same fault.
 """
 
 import copy
@@ -21,7 +22,7 @@ import msgspec
 from calipers.data.argument_checks import check_choice
 from calipers.data.context import EvaluatorContext
 from calipers.data.jsonable import plain, safe_repr
-from calipers.data.record import ReportCase, ReportCaseFailure, name_results, told_calls
+from calipers.data.record import ReportCase, ReportCaseFailure, counted_tags, name_results, told_calls
 from calipers.data.result_names import Names
 from calipers.errors import InvalidOptionError
 from calipers.identity.fingerprint import raw_digest
@@ -49,6 +50,9 @@ class RunCase:
     has_content: bool
     cluster: str | None
     tags: tuple[str, ...]
+    """In whose slices it counts."""
+    fault: str | None = None
+    """The fault of the agent's tools under which it was attempted; `None`: none."""
     attempts: list[Record] = field(default_factory=list)
 
 
@@ -113,6 +117,11 @@ def cases_of(report: Report) -> list[RunCase]:
     return list(found.values())
 
 
+def without_faults(cases: Iterable[RunCase]) -> list[RunCase]:
+    """The cases that were attempted as they are, under no fault of the agent's tools."""
+    return [case for case in cases if case.fault is None]
+
+
 def attempt_number(record: Record) -> tuple[int, int]:
     """Which of how many attempts at its case this is: 2 and 3 of `name [2/3]`. A name that does not tell is that of the only one."""
     found = None if record.source_case_name is None else _REPEAT.search(record.name)
@@ -143,18 +152,20 @@ def pair_cases(
     partner: dict[str, RunCase] = {
         name: right[name]
         for name, case in left.items()
-        if name in right and (by == "name" or case.content == right[name].content)
+        if name in right
+        and case.fault == right[name].fault
+        and (by == "name" or case.content == right[name].content)
     }
     renamed = 0
     if by == "content":
         taken = set(partner)
-        waiting: defaultdict[tuple[bytes, ...], list[RunCase]] = defaultdict(list)
+        waiting: defaultdict[tuple[str | None, tuple[bytes, ...]], list[RunCase]] = defaultdict(list)
         for case in reversed(right.values()):
             if case.has_content and case.name not in taken:
-                waiting[case.content].append(case)
+                waiting[case.fault, case.content].append(case)
         for name, case in left.items():
-            if name not in partner and waiting.get(case.content):
-                partner[name] = waiting[case.content].pop()
+            if name not in partner and waiting.get((case.fault, case.content)):
+                partner[name] = waiting[case.fault, case.content].pop()
                 renamed += 1
     matched = {case.name for case in partner.values()}
     alone = [name for name in left if name not in partner]
@@ -215,7 +226,8 @@ def _case(name: str, record: Record) -> RunCase:
         content=content,
         has_content=has_content,
         cluster=record.cluster,
-        tags=record.tags,
+        tags=counted_tags(record),
+        fault=record.fault,
     )
 
 

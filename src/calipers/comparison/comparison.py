@@ -22,10 +22,20 @@ from calipers.data.record import ReportCaseFailure
 from calipers.errors import InvalidOptionError, ReportFormatError
 from calipers.report.report import Report
 from calipers.stats import Estimate
+from calipers.stats.number_text import plural
 from calipers.stats.p_values import benjamini_hochberg, holm
 from calipers.stats.sample import check_confidence
 
-from .case_pairs import PairBy, Pairing, Record, cases_of, check_report, named_alike, pair_cases
+from .case_pairs import (
+    PairBy,
+    Pairing,
+    Record,
+    cases_of,
+    check_report,
+    named_alike,
+    pair_cases,
+    without_faults,
+)
 from .change import Change, LabelChange, Population, decided
 from .columns import Columns
 from .conclusion import Conclusion, conclude
@@ -81,6 +91,8 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
     """Attempts that were taken over from earlier runs instead of being made."""
     in_flight: float | None = None
     """Tasks that were under way at once, on average; `None` if it is not known, as of a run that took over attempts."""
+    under_faults: int = 0
+    """Further attempts, under faults of the agent's tools: of these only the slice of each fault speaks."""
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
@@ -340,7 +352,9 @@ class _Runs:
         self.questions = questions
         self.pair_by: PairBy = pair_by
         self.correction: Correction = correction
-        self.sides = [Columns(cases_of(report)) for report in named_alike(reports)]
+        cases = [cases_of(report) for report in named_alike(reports)]
+        self.sides = [Columns(without_faults(each)) for each in cases]
+        self.under_faults = [Columns(case for case in each if case.fault is not None) for each in cases]
         questions.check_names(self.sides)
 
     def compare(self, one: int, two: int, changes: Mapping[str, str] | EvaluatorChanges | None) -> Comparison:
@@ -349,11 +363,14 @@ class _Runs:
         pairs, pairing = pair_cases(first.cases, second.cases, by=self.pair_by)
         if self.questions.population == "these-cases" and not pairs:
             raise _nothing_in_common(self.titles[one], self.titles[two])
-        answers = msgspec.structs.asdict(self.questions.ask(first, second, pairs, changes))
+        faulty = self.under_faults[one], self.under_faults[two]
+        faulty_pairs, _ = pair_cases(faulty[0].cases, faulty[1].cases, by=self.pair_by)
+        found = self.questions.ask(first, second, pairs, changes, under_faults=(*faulty, faulty_pairs))
+        answers = msgspec.structs.asdict(found)
         problems = answers.pop("problems")
         comparison = Comparison(
-            baseline=_side(self.titles[one], self.reports[one], first),
-            candidate=_side(self.titles[two], self.reports[two], second),
+            baseline=_side(self.titles[one], self.reports[one], first, faulty[0]),
+            candidate=_side(self.titles[two], self.reports[two], second, faulty[1]),
             confidence=self.questions.confidence,
             correction=self.correction,
             population=self.questions.population,
@@ -448,8 +465,9 @@ def _listed(part: Change | tuple[Change, ...] | None) -> tuple[Change, ...]:
     return (part,) if isinstance(part, Change) else part
 
 
-def _side(label: str, report: Report, columns: Columns) -> Side:
+def _side(label: str, report: Report, columns: Columns, under_faults: Columns) -> Side:
     records = [record for case in columns.cases for record in case.attempts]
+    faulty = [record for case in under_faults.cases for record in case.attempts]
     outage = report.infrastructure()
     return Side(
         label=label,
@@ -466,7 +484,8 @@ def _side(label: str, report: Report, columns: Columns) -> Side:
         incomplete=None if report.incomplete is None else str(report.incomplete),
         could_stop=report.stopping is not None,
         reused=0 if report.reuse is None else report.reuse.attempts_reused,
-        in_flight=_in_flight(report, records),
+        in_flight=_in_flight(report, [*records, *faulty]),
+        under_faults=len(faulty),
     )
 
 
@@ -500,6 +519,7 @@ def _warnings(found: Comparison) -> list[str]:
         for side in sides
         if side.failed and (found.measures or found.baseline_only or found.candidate_only)
     ]
+    warnings += map(_under_faults, (side for side in sides if side.under_faults))
     one, two = found.baseline.in_flight, found.candidate.in_flight
     if one and two and any(each.kind == "duration" for each in found.measures):
         low, high = sorted((one, two))
@@ -545,6 +565,14 @@ def _warnings(found: Comparison) -> list[str]:
             "evaluator decides"
         )
     return warnings
+
+
+def _under_faults(side: Side) -> str:
+    are = "is" if side.under_faults == 1 else "are"
+    return (
+        f"{plural(side.under_faults, 'attempt')} of {side.label} under faults of tools {are} compared by the tags of their faults "
+        "alone, and in nothing else"
+    )
 
 
 def _nothing_in_common(baseline: str, candidate: str) -> InvalidOptionError:

@@ -31,7 +31,7 @@ from .accepted_traces import (
     output_of,
     steps_of,
 )
-from .case_pairs import Record, attempt_number, cases_of, check_report
+from .case_pairs import Record, attempt_number, cases_of, check_report, without_faults
 from .trace_difference import StepPair, TraceDifference, compare_traces
 
 ChangeOf: TypeAlias = Literal["new tool", "calls", "argument", "answer", "output", "failure"]
@@ -193,7 +193,7 @@ def check_drift(report: Report, accepted: AcceptedTraces, *, confidence: float =
     counts: list[tuple[float, int]] = []
     clusters: list[str | None] = []
     met: set[tuple[str, str]] = set()
-    for case in cases_of(report):
+    for case in without_faults(cases_of(report)):
         known = accepted.find(case.name, inputs_of(case.attempts[0]))
         if known is None:
             state: CaseState = "other inputs" if accepted.has_name(case.name) else "not accepted"

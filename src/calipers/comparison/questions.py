@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from calipers.data.case import FAULT_TAG, NO_FAULT
 from calipers.data.record import ReportCaseFailure
 from calipers.data.spending import BESIDE_COSTS
 from calipers.errors import InvalidOptionError
@@ -114,8 +115,13 @@ class Questions(msgspec.Struct, frozen=True, kw_only=True):
         candidate: Columns,
         pairs: Sequence[Pair],
         changes: Mapping[str, str] | EvaluatorChanges | None,
+        *,
+        under_faults: tuple[Columns, Columns, Sequence[Pair]],
     ) -> Answers:
-        """All questions about two runs, of which the pairs are the same cases, and some evaluators are known to differ."""
+        """All questions about two runs, of which the pairs are the same cases, and some evaluators are known to differ.
+
+        What both have under faults of the agent's tools makes slices, and nothing else.
+        """
         evaluators = ComparedEvaluators.of(pairs, baseline.cases, candidate.cases, changes=changes)
         runs = Runs(baseline, candidate, pairs, evaluators, [])
         candidate.adopt(baseline)
@@ -139,6 +145,13 @@ class Questions(msgspec.Struct, frozen=True, kw_only=True):
             runs.problems.extend(missing_results("the pass rate", None, alike.pairs, baseline, candidate))
             runs.problems.extend(skipped_crashes("the pass rate", alike.pairs, passes, passes))
             slices = self._slices(runs)
+            first, second, faulty_pairs = under_faults
+            if first.cases or second.cases:
+                slices = tuple(
+                    each for each in slices if each.name != f"{FAULT_TAG}{NO_FAULT}"
+                )  # it is the headline
+                known = ComparedEvaluators.of(faulty_pairs, first.cases, second.cases, changes=changes)
+                slices += self._slices(Runs(first, second, faulty_pairs, known, runs.problems))
         runs.problems.extend(_missing_results(runs, shared))
         runs.problems.extend(unrecorded(pairs, baseline, candidate))
         return Answers(

@@ -12,7 +12,7 @@ A case with `turns` instead of inputs is a conversation with a scripted user; se
 import re
 import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, Generic, overload
+from typing import Any, Final, Generic, overload
 
 from calipers.data.context import InputsT, MetadataT, OutputT
 from calipers.data.evaluator import EvaluatorLike
@@ -24,6 +24,11 @@ from calipers.errors import InvalidCaseError, InvalidOptionError, InvalidTraceEr
 
 from .argument_checks import is_number
 
+FAULT_TAG: Final = "fault="
+"""How the tag begins that says under which fault of the agent's tools a case is tried."""
+NO_FAULT: Final = "none"
+"""What follows it where the case is tried as it is, beside others under faults."""
+
 
 class Case(Generic[InputsT, OutputT, MetadataT]):
     """One thing to try."""
@@ -34,6 +39,7 @@ class Case(Generic[InputsT, OutputT, MetadataT]):
         "evaluators",
         "expected_output",
         "expected_tool_calls",
+        "fault",
         "inputs",
         "metadata",
         "name",
@@ -62,6 +68,8 @@ class Case(Generic[InputsT, OutputT, MetadataT]):
     """Seconds the task may take for this case; `None`: what the run allows (`task_timeout`)."""
     turns: tuple[UserTurn, ...]
     """What a scripted user says, with what is expected of each answer; none for a case with inputs."""
+    fault: str | None
+    """Under which fault of the agent's tools it is tried, as `calipers.agents.with_faults` sets it; `None`: as it is."""
 
     @overload
     def __init__(
@@ -133,6 +141,7 @@ class Case(Generic[InputsT, OutputT, MetadataT]):
         self.cluster = cluster
         self.tags = tuple(tags)
         self.timeout = timeout
+        self.fault = None
 
     @property
     def has_expected_output(self) -> bool:
@@ -161,6 +170,8 @@ class Case(Generic[InputsT, OutputT, MetadataT]):
     def plain_data(self) -> dict[str, Any]:
         """What is shown of it as data."""
         fields = {slot: getattr(self, slot) for slot in Case.__slots__[1:]}
+        if self.fault is None:
+            del fields["fault"]
         return {**fields, "has_expected_output": self.has_expected_output}
 
     def __repr__(self) -> str:
@@ -180,6 +191,8 @@ class Case(Generic[InputsT, OutputT, MetadataT]):
             shown.append(f"tags={list(self.tags)!r}")
         if self.timeout is not None:
             shown.append(f"timeout={self.timeout!r}")
+        if self.fault is not None:
+            shown.append(f"fault={self.fault!r}")
         return f"Case({', '.join(shown)})"
 
 

@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeVar, cast
 
 import msgspec
 
+from calipers.data.case import FAULT_TAG
 from calipers.data.context import InputsT, MetadataT, OutputT
 from calipers.data.human_label import HumanLabel
 from calipers.data.jsonable import safe_repr
@@ -76,6 +77,8 @@ class ReportCase(ModelField, msgspec.Struct, Generic[InputsT, OutputT, MetadataT
     cluster: str | None = None
     tags: tuple[str, ...] = ()
     """The tags of the case: each makes a slice of the report."""
+    fault: str | None = None
+    """The fault of the agent's tools under which it was made: it says nothing of how the agent does without. `None`: none."""
     tries: int = 1
     """How often the task was called."""
     has_expected_output: bool = False
@@ -173,6 +176,8 @@ class ReportCaseFailure(
     source_case_name: str | None = None
     cluster: str | None = None
     tags: tuple[str, ...] = ()
+    fault: str | None = None
+    """The fault of the agent's tools under which it was made, as in a `ReportCase`."""
     tries: int = 1
     has_expected_output: bool = False
     expected_tool_calls: list[Any] | None = None
@@ -195,6 +200,11 @@ class ReportCaseFailure(
     def on_other_loop(self) -> bool:
         """Whether it failed with an `OtherLoopError`, so that it says nothing of the agent."""
         return is_other_loop(self.error_type)
+
+
+def counted_tags(record: ReportCase | ReportCaseFailure) -> tuple[str, ...]:
+    """The tags in whose slices an attempt counts: of one under a fault, that of the fault alone."""
+    return record.tags if record.fault is None else (f"{FAULT_TAG}{record.fault}",)
 
 
 # ---------------------------------------------------------------------- secrets

@@ -19,7 +19,14 @@ from collections.abc import Sequence
 from math import isclose
 from typing import Any, Literal, get_args
 
-from calipers.comparison.case_pairs import RunCase, attempt_number, cases_of, check_report, pair_cases
+from calipers.comparison.case_pairs import (
+    RunCase,
+    attempt_number,
+    cases_of,
+    check_report,
+    pair_cases,
+    without_faults,
+)
 from calipers.comparison.columns import PASS_RATE, Columns, Lost, lost_by, passes
 from calipers.comparison.evaluator_changes import ComparedEvaluators
 from calipers.data.case import Case
@@ -88,7 +95,7 @@ class StopWhenDecided:
         if baseline is not None:
             check_report(baseline, "the baseline")
         _check(policy, baseline)
-        self._old = None if baseline is None else Columns(cases_of(baseline))
+        self._old = None if baseline is None else Columns(without_faults(cases_of(baseline)))
         self._evaluators = ComparedEvaluators()
         self._by_name: dict[str, RunCase] = {}
         self._by_content: defaultdict[tuple[bytes, ...], list[RunCase]] = defaultdict(list)
@@ -116,9 +123,10 @@ class StopWhenDecided:
         """Look at what is about to be run; `Dataset.evaluate` asks for it before the first case.
 
         Args:
-            cases: of the dataset; none may be in a cluster.
+            cases: of the dataset; none may be in a cluster. Those under faults of tools decide nothing.
             evaluators: the names of those that judge every case.
         """
+        cases = [case for case in cases if case.fault is None]
         for number, case in enumerate(cases, 1):
             _check_cluster(repr(case.name or f"Case {number}"), case.cluster)
         self._expected = set(evaluators)
@@ -137,6 +145,8 @@ class StopWhenDecided:
 
     def __call__(self, record: Record) -> str | None:
         """Take in a finished attempt; why no more are needed, or `None`."""
+        if record.fault is not None:
+            return None
         _check_cluster(repr(record.name), record.cluster)
         if self._decided or record.name in self._names:
             raise InvalidOptionError(

@@ -88,17 +88,18 @@ def judge_run(
     looked_often, share = _looks_of(run, baseline) if anytime is None else (anytime, 1.0)
     if looked_often and policy.population == "these-cases":
         raise InvalidOptionError(THESE_AT_THE_END)
-    heard = _heard(run)
-    runs = PairedRuns(heard, None if baseline is None else _heard(baseline), changed_evaluators)
+    runs = PairedRuns(_heard(run), None if baseline is None else _heard(baseline), changed_evaluators)
+    clean = _heard(run).without_faults()
+    clean_baseline = None if baseline is None else baseline.without_faults()
     planned = None if run.stopping is None else run.stopping.planned  # cases that the bets were made for
     limits = Limits(
         policy, runs, anytime=looked_often, planned=planned, read_run=read_run, task_timeout=task_timeout
     )
     limits.passports = run.passports
-    parts = [*facts_of(heard, policy), *facts_of_baseline(baseline, policy), *limits.parts()]
+    parts = [*facts_of(clean, policy), *facts_of_baseline(clean_baseline, policy), *limits.parts()]
     counted = None if looked_often or run.stopping is not None else look
     confidence, later = _confidences(policy, share, counted)
-    findings = _findings(parts, policy, confidence, later, heard)
+    findings = _findings(parts, policy, confidence, later, clean)
     return Verdict(
         outcome=outcome_of(findings),
         findings=findings,
@@ -112,7 +113,7 @@ def judge_run(
         population=policy.population,
         anytime=looked_often,
         notes=(
-            *_about(run, baseline, policy, runs, looked_often=looked_often),
+            *_about(clean, clean_baseline, policy, runs, looked_often=looked_often),
             *_spent(policy, counted),
             *_unknown_code(policy, baseline, changed_evaluators),
             *limits.notes,
@@ -134,7 +135,7 @@ def _about(
     run: Report, baseline: Report | None, policy: Policy, runs: PairedRuns, *, looked_often: bool
 ) -> Iterator[str]:
     for report, whose in (
-        (_heard(run), ""),
+        (run, ""),
         (baseline if policy.needs_baseline else None, " of the baseline"),
     ):
         if report is not None and (outage := report.infrastructure()) is not None:

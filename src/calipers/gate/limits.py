@@ -135,7 +135,13 @@ class Limits:
             differs = None if old is None else self._other_assertions(old)
             yield from self._rules(_Subject(title=subject, differs=differs), rules)
         else:
-            yield absent(subject, "nothing was asserted in this run")
+            yield self._no_rate(subject)
+
+    def _no_rate(self, subject: str) -> Finding:
+        if self.runs.run.cases or not self.runs.attempts_under_faults:
+            return absent(subject, "nothing was asserted in this run")
+        said = "every attempt was made under a fault of tools"
+        return absent(subject, said, advice="attempt the cases without faults, too")
 
     def _tag(self, tag: str, rules: Rules) -> Iterator[Part]:
         """The same rules, for the part of both runs that has a tag."""
@@ -143,8 +149,7 @@ class Limits:
         part = copy.copy(self)
         part.runs = self.runs.tagged(tag)
         if not part.runs.run.cases:
-            known = dict.fromkeys(each for case in self.runs.run.cases for each in case.tags)
-            there = first_few([*map(repr, known)], _NAMED_TAGS) or "none"
+            there = first_few([*map(repr, self.runs.tags)], _NAMED_TAGS) or "none"
             yield absent(subject, f"no case of this run has the tag; there are {there}")
             return
         if not rules.has_limit:

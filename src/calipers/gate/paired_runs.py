@@ -2,6 +2,8 @@
 
 A subject is an evaluator's column, or the pass rate. An attempt is *lost* where the task or the evaluator failed, and a result is
 *missing* where nothing failed: the evaluator was skipped, or gave nothing.
+
+What was attempted under faults of the agent's tools is in nothing but the part that has the tag of its fault.
 """
 
 import copy
@@ -10,7 +12,15 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
-from calipers.comparison.case_pairs import Pair, Pairing, RunCase, cases_of, named_alike, pair_cases
+from calipers.comparison.case_pairs import (
+    Pair,
+    Pairing,
+    RunCase,
+    cases_of,
+    named_alike,
+    pair_cases,
+    without_faults,
+)
 from calipers.comparison.change import clusters_of
 from calipers.comparison.columns import ColumnKey, Columns, Lost, lost_pass, passes
 from calipers.comparison.evaluator_changes import ComparedEvaluators, EvaluatorChanges
@@ -51,24 +61,30 @@ class PairedRuns:
     ) -> None:
         if baseline is not None:
             run, baseline = named_alike([run, baseline])
-        self.run = Columns(cases_of(run))
-        self.baseline = None if baseline is None else Columns(cases_of(baseline))
+        self._cases = cases_of(run)
+        """All of them, under faults or not."""
+        self._baseline_cases = None if baseline is None else cases_of(baseline)
+        self._all_pairs: list[Pair] = []
+        self.run = Columns(without_faults(self._cases))
+        self.baseline: Columns | None = None
         self.pairs: list[Pair] = []
         self.pairing: Pairing | None = None
-        if self.baseline is not None:
+        if self._baseline_cases is not None:
+            self._all_pairs, _ = pair_cases(self._baseline_cases, self._cases)
+            self.baseline = Columns(without_faults(self._baseline_cases))
             self.pairs, self.pairing = pair_cases(self.baseline.cases, self.run.cases)
-        self._old_clusters = {case.name: old.cluster for old, case in self.pairs}
+        self._old_clusters = {case.name: old.cluster for old, case in self._all_pairs}
         self._changes = changes
         self.evaluators = ComparedEvaluators.of(self.pairs, changes=changes)
 
     def tagged(self, tag: str) -> "PairedRuns":
         """The part of both that has a tag; a case that both have has the tags of both."""
         part = copy.copy(self)
-        part.pairs = [(old, new) for old, new in self.pairs if tag in (*old.tags, *new.tags)]
+        part.pairs = [(old, new) for old, new in self._all_pairs if tag in (*old.tags, *new.tags)]
         old_names, names = {old.name for old, _ in part.pairs}, {new.name for _, new in part.pairs}
-        part.run = Columns(each for each in self.run.cases if tag in each.tags or each.name in names)
-        if self.baseline is not None:
-            cases = self.baseline.cases
+        part.run = Columns(each for each in self._cases if tag in each.tags or each.name in names)
+        if self._baseline_cases is not None:
+            cases = self._baseline_cases
             part.baseline = Columns(each for each in cases if tag in each.tags or each.name in old_names)
         part.evaluators = ComparedEvaluators.of(part.pairs, changes=self._changes)
         return part
@@ -77,6 +93,16 @@ class PairedRuns:
     def attempts(self) -> int:
         """Of the run, at all cases."""
         return sum(len(case.attempts) for case in self.run.cases)
+
+    @property
+    def attempts_under_faults(self) -> int:
+        """Of the run, which only the tags of their faults have."""
+        return sum(len(case.attempts) for case in self._cases if case.fault is not None)
+
+    @property
+    def tags(self) -> list[str]:
+        """The tags that cases of the run have, each once."""
+        return list(dict.fromkeys(tag for case in self._cases for tag in case.tags))
 
     def alone(self, values: Values) -> Alone:
         """The cases of the run that were measured."""
@@ -109,6 +135,9 @@ class PairedRuns:
 
     def notes(self, *, stopped: bool) -> Iterator[str]:
         """What a reader should know of the pairing; that cases of a run that was stopped are missing needs no note."""
+        if faulty := self.attempts_under_faults:
+            what = "attempt was" if faulty == 1 else f"{faulty:,} attempts were"
+            yield f"{'1 ' if faulty == 1 else ''}{what} made under faults of tools, which only rules for the tags of faults look at, such as fault=error"
         pairing = self.pairing
         if pairing is None:
             return

@@ -25,7 +25,7 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from calipers.comparison.case_pairs import RunCase, cases_of, check_report, pair_cases
+from calipers.comparison.case_pairs import RunCase, cases_of, check_report, pair_cases, without_faults
 from calipers.comparison.change import clusters_of
 from calipers.comparison.columns import PASS_RATE, ColumnKey, Columns, passes
 from calipers.data.argument_checks import check_number, check_share, check_whole_number
@@ -150,7 +150,7 @@ def plan_from_pilot(
     if baseline is not None:
         check_report(baseline, "the baseline")
     _check_options(effect=effect, cases=cases, power=power, confidence=confidence, correlation=correlation)
-    columns = Columns(cases_of(pilot))
+    columns = _columns(pilot)
     key = _column(columns, evaluator)
     lost = 1.0 if lower_is_better else 0.0
     found = [(each, case.cluster) for case in columns.cases if (each := _values(columns, case, key, lost))]
@@ -160,7 +160,7 @@ def plan_from_pilot(
         spread, source = _of_one(measured, correlation, groups)
         known = any(len(each) > 1 for each in measured)
     else:
-        spread, source, known, groups = _of_two(columns, Columns(cases_of(baseline)), key, lost)
+        spread, source, known, groups = _of_two(columns, _columns(baseline), key, lost)
     if effect is not None and (key is None or key[1] == "assertion" or _is_share(measured)):
         _check_points(effect)
     if spread is None or spread.between + spread.within == 0:
@@ -395,6 +395,11 @@ def _of_one(
         else f"one pilot, and a guess that both ways correlate by {shared:g} from case to case"
     )
     return spread, source + ("" if groups is None else groups.words())
+
+
+def _columns(report: Report) -> Columns:
+    """What a report has of its cases as they are, under no fault of tools."""
+    return Columns(without_faults(cases_of(report)))
 
 
 def _of_two(

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, Unpack
 
 import msgspec
 
-from calipers.comparison.case_pairs import RunCase, cases_of, pair_cases
+from calipers.comparison.case_pairs import RunCase, cases_of, pair_cases, without_faults
 from calipers.data.argument_checks import check_whole_number
 from calipers.data.record import name_results
 from calipers.errors import InconclusiveWarning, InvalidOptionError, StoreError
@@ -411,7 +411,7 @@ def _missed(report: Report, baseline: Report | None) -> list[str]:
 
 def _losses(baseline: Report, report: Report) -> dict[str, float]:
     """By how much less of its attempts a case passed than in the baseline, for cases that did."""
-    pairs, _ = pair_cases(cases_of(baseline), cases_of(report))
+    pairs, _ = pair_cases(without_faults(cases_of(baseline)), without_faults(cases_of(report)))
     drops = {new.name: _share(old) - _share(new) for old, new in pairs}
     return {name: drop for name, drop in drops.items() if drop > 0}
 

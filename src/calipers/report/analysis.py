@@ -11,7 +11,7 @@ case, or at cases of one cluster, are not independent.
 import math
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Any, Final, Literal, TypeAlias, TypeVar, get_args
+from typing import Any, Literal, TypeAlias, TypeVar, get_args
 
 import msgspec
 
@@ -198,12 +198,6 @@ class FaultEffect(msgspec.Struct, kw_only=True, frozen=True):
     """Of struck attempts whose clean attempt passed, the share that passes; `None`: there was no such attempt."""
     harm: Estimate | None
     """The share of struck attempts in which harm was done; `None`: it was not measured."""
-
-
-FAULT_TAG: Final = "fault="
-"""How the tag of a case begins that names its fault."""
-NO_FAULT: Final = "none"
-"""The name of no fault."""
 
 
 class FaultTolerance(_Titled, kw_only=True, frozen=True, tag="fault_tolerance"):

@@ -54,7 +54,31 @@ class Costs(msgspec.Struct, kw_only=True):
     by_judge: dict[str, Cost] = {}
     """Each evaluator that asked a model, by name."""
 
+    def and_spent(self, other: "Costs") -> "Costs":
+        """With what was spent on other attempts; means per case stay as they are."""
+        names = dict.fromkeys((*self.by_judge, *other.by_judge))
+        judges = {name: _added(self.by_judge.get(name), other.by_judge.get(name)) for name in names}
+        return Costs(
+            agent=_added(self.agent, other.agent),
+            judges=_added(self.judges, other.judges),
+            by_judge={name: cost for name, cost in judges.items() if cost is not None},
+        )
 
+
+def _added(one: Cost | None, other: Cost | None) -> Cost | None:
+    """Both amounts together, with the mean of the first."""
+    if one is None or other is None:
+        return one if other is None else msgspec.structs.replace(other, per_case=None)
+    totals = [cost.total for cost in (one, other) if cost.total is not None]
+    return Cost(
+        total=fsum(totals) if totals else None,
+        per_case=one.per_case,
+        **{name: getattr(one, name) + getattr(other, name) for name in _AMOUNTS},
+    )
+
+
+_AMOUNTS = ("attempts", "calls", "unpriced_calls", "input_tokens", "output_tokens", "paid_before")
+"""The fields of a `Cost` that add up."""
 _COUNTED = (REQUESTS, UNPRICED_CALLS, INPUT_TOKENS, OUTPUT_TOKENS)
 
 

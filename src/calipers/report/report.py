@@ -1,7 +1,8 @@
 """All results of one run, as data: what was tried, what came of it, and what it says together.
 
 The headline is `pass_rate()`: the share of cases that passed, where an attempt passes if its task finished, every
-evaluator finished, and every assertion held. Attempts that assert nothing are left out; a failed task never is.
+evaluator finished, and every assertion held. Attempts that assert nothing are left out; a failed task never is. Attempts under
+faults of the agent's tools are counted apart: `under_faults()`.
 
 Drawing is the views' job; `print()` is a door to one of them.
 """
@@ -48,9 +49,11 @@ from calipers.report.summary import (
     Summary,
     Tally,
     Totals,
+    UnderFaults,
     durations,
     passes,
     tally,
+    without_faults,
 )
 from calipers.scoring.scoring import BlockedLoop
 from calipers.stats import Estimate, pass_at_k, pass_hat_k
@@ -160,11 +163,19 @@ class Report(msgspec.Struct, Generic[InputsT, OutputT, MetadataT], kw_only=True)
             confidence: of the interval.
 
         Raises:
-            NotKnownError: nothing was asserted, and there is no default.
+            NotKnownError: nothing was asserted, or every attempt was made under a fault, and there is no default.
         """
         totals = self._counted(confidence)
         found = self._tally().pass_rate(confidence=confidence) if totals is None else totals.pass_rate
         return _or_default(found, default, "pass_rate", "nothing was asserted")
+
+    def under_faults(self, *, confidence: float = 0.95) -> UnderFaults | None:
+        """What became of the attempts under faults of the agent's tools, which no other number counts; `None` if there are none.
+
+        `slices()` has the pass rate under each fault, and the analysis `FaultTolerance` what each fault does.
+        """
+        totals = self._counted(confidence)
+        return self._tally().under_faults(confidence=confidence) if totals is None else totals.under_faults
 
     def analysis(self, kind: type[AnalysisT], *, title: str | None = None) -> AnalysisT:
         """The analysis of this kind: `report.analysis(ConfusionMatrix).accuracy`.
@@ -320,6 +331,22 @@ class Report(msgspec.Struct, Generic[InputsT, OutputT, MetadataT], kw_only=True)
         totals.durations = self.durations(None)
         return msgspec.structs.replace(self, totals=totals)
 
+    def without_faults(self) -> "Report[InputsT, OutputT, MetadataT]":
+        """The same report without the attempts under faults of the agent's tools; the report itself if there are none.
+
+        Raises:
+            InvalidOptionError: there are some, and the report does not keep every attempt.
+        """
+        if self.totals is None:
+            if all(record.fault is None for part in (self.cases, self.failures) for record in part):
+                return self
+        elif self.totals.under_faults is None:
+            return self
+        self.check_whole("attempts without faults")
+        return msgspec.structs.replace(
+            self, cases=without_faults(self.cases), failures=without_faults(self.failures), totals=None
+        )
+
     def _tally(self) -> Tally:
         return tally(self.cases, self.failures)
 
@@ -365,15 +392,16 @@ class Report(msgspec.Struct, Generic[InputsT, OutputT, MetadataT], kw_only=True)
     @overload
     def averages(self, default: DefaultT) -> Averages | DefaultT: ...
     def averages(self, default: Any = NO_DEFAULT) -> Any:
-        """Plain averages over the finished attempts, two-level under repeats.
+        """Plain averages over the finished attempts without faults, two-level under repeats.
 
         Raises:
             InvalidOptionError: the report does not keep every attempt; `summaries` and `metrics` are of all of them.
             NotKnownError: no task finished, and there is no default.
         """
         self.check_whole("averages")
-        groups = self.case_groups()
-        found = average_of([group.summary for group in groups]) if groups else average(self.cases)
+        clean = self.without_faults()
+        groups = clean.case_groups()
+        found = average_of([group.summary for group in groups]) if groups else average(clean.cases)
         return _or_default(found, default, "averages", "no task finished")
 
     def case_groups(self) -> list[CaseGroup[InputsT, OutputT, MetadataT]]:

@@ -5,7 +5,8 @@ Subclass `ReportEvaluator`, usually as a dataclass, and write `evaluate(ctx)`, s
 `metadata`.
 
 Report evaluators run one after the other, and each may look at the analyses before it (`ctx.report.analyses`). One that
-raises, or returns what is no analysis, is recorded in `report.report_evaluator_failures`; the others still run.
+raises, or returns what is no analysis, is recorded in `report.report_evaluator_failures`; the others still run. The report that they
+look at is without attempts under faults of the agent's tools, unless they say that they see those (`sees_faults`).
 
 A rollout metric among the evaluators is a report evaluator too: its `aggregate_metrics` gets what `compute_metrics`
 returned for each attempt, before the report evaluators run. So is an evaluator with a method `analyse_report(report, name)`, which gets the
@@ -49,7 +50,7 @@ class ReportEvaluatorContext(msgspec.Struct, kw_only=True):
     name: str
     """The run's name."""
     report: Report
-    """Every attempt with its results, and the analyses made so far."""
+    """Every attempt with its results, and the analyses made so far; attempts under faults only for those who see them."""
     metadata: dict[str, Any] | None = None
     """What the caller noted about the run."""
 
@@ -64,6 +65,8 @@ class ReportEvaluator(ABC):
 
     judges_reports: ClassVar[bool] = True
     """Tells it from an evaluator of attempts, which has the same method."""
+    sees_faults: ClassVar[bool] = False
+    """Whether its report has the attempts under faults of the agent's tools (`ReportCase.fault`), too."""
 
     @abstractmethod
     def evaluate(
@@ -204,11 +207,12 @@ async def run_report_evaluators(
 ) -> None:
     """Add to the report what its rollout metrics and report evaluators find, and which of them failed."""
     run = partial(_run, report, keep_secrets=keep_secrets)
+    clean = report.without_faults()
     for planned in plan.evaluators:
         if isinstance(planned.evaluator, RolloutEvaluator):
-            await run(planned.name, planned.source, partial(_aggregate, report, planned))
+            await run(planned.name, planned.source, partial(_aggregate, clean, planned))
         elif analyses_reports(planned.evaluator):
-            await run(planned.name, planned.source, partial(_analysed, report, planned))
+            await run(planned.name, planned.source, partial(_analysed, clean, planned))
     taken = set(plan.names)
     for x in evaluators:
         name, spec = type(x).__name__, EvaluatorSpec(type(x).__name__)
@@ -222,7 +226,8 @@ async def run_report_evaluators(
             report.report_evaluator_failures.append(_failure(name, spec, error))
             continue
         taken.add(name)
-        ctx = ReportEvaluatorContext(name=report.name, report=report, metadata=report.metadata)
+        seen = report if evaluator.sees_faults else clean
+        ctx = ReportEvaluatorContext(name=report.name, report=seen, metadata=report.metadata)
         await run(name, spec, partial(evaluator.evaluate_async, ctx))
 
 

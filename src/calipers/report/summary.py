@@ -13,16 +13,20 @@ An attempt that never got an answer (`calipers.data.infrastructure`) counts as n
 says how much hangs on that.
 
 A *slice* is the cases that share a tag. A case with several tags is in several slices.
+
+Attempts under a fault of the agent's tools (`calipers.agents.with_faults`) say what faults do to it, and nothing of how it does without.
+They are counted apart (`UnderFaults`): in no rate, mean, time or metric, and in no slice but that of their fault. What was spent on
+them was spent.
 """
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import fsum, inf, isfinite
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import msgspec
 
-from calipers.data.record import ReportCase, ReportCaseFailure
+from calipers.data.record import ReportCase, ReportCaseFailure, counted_tags
 from calipers.data.result import EvaluationResult, Kind, kind_of
 from calipers.data.result_names import Names, unique
 from calipers.data.spending import JUDGE_COST
@@ -31,6 +35,8 @@ from calipers.report.case_units import CasePasses, Passes, Scores, Units
 from calipers.report.cost import Costs, CostTally
 from calipers.stats import Estimate, quantile
 from calipers.stats.sample import QuantileSketch, quantile_ends
+
+RecordT = TypeVar("RecordT", bound=ReportCase | ReportCaseFailure)
 
 
 class Summary(msgspec.Struct, kw_only=True):
@@ -105,13 +111,13 @@ class Counts(msgspec.Struct, kw_only=True):
     attempts: int
     """All that were made."""
     cases: int
-    """The cases they were made at."""
+    """The cases they were made at; what was attempted under faults alone is not among them."""
     passed: int
-    """Attempts that passed."""
+    """Attempts without faults that passed."""
     failed_tasks: dict[str, int]
-    """Attempts whose task did not finish, by the type of the error."""
+    """Attempts, under faults or not, whose task did not finish, by the type of the error."""
     failed_evaluators: dict[str, int]
-    """Attempts on which an evaluator did not finish, by its name."""
+    """Attempts, under faults or not, on which an evaluator did not finish, by its name."""
     silent_evaluators: dict[str, Silence] = {}
     """Evaluators that were skipped and never gave a result, by name."""
     failed_teardowns: int = 0
@@ -150,6 +156,21 @@ class Slice(msgspec.Struct, kw_only=True):
     """The share of these cases that passed, over `pass_rate.n_units` cases; `None` if nothing was asserted."""
 
 
+class UnderFaults(msgspec.Struct, kw_only=True):
+    """The attempts under faults of the agent's tools, all faults together. An attempt counts whether its fault struck a call or not."""
+
+    attempts: int
+    """All that were made."""
+    passed: int
+    """Those that passed."""
+    pass_rate: Estimate | None
+    """The pass rate over these cases, one for each fault; `None` if nothing was asserted."""
+    failed_tasks: dict[str, int] = {}
+    """Those whose task did not finish, by the type of the error."""
+    failed_evaluators: dict[str, int] = {}
+    """Those on which an evaluator did not finish, by its name."""
+
+
 class Totals(msgspec.Struct, kw_only=True):
     """What all attempts of a run say together, for a report that does not keep all of them."""
 
@@ -167,6 +188,8 @@ class Totals(msgspec.Struct, kw_only=True):
     """What did not reach an answer; `None` if everything did."""
     costs: Costs | None = None
     """What it cost; `None` in files of earlier versions, which did not count it."""
+    under_faults: UnderFaults | None = None
+    """The attempts under faults; `None` if there are none."""
 
 
 class _Column:
@@ -295,7 +318,9 @@ class _Tagged:
 class Tally:
     """The attempts of a run, counted one by one; of most it keeps no more than the count."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, of_faults: bool = False) -> None:
+        self._of_faults = of_faults
+        """Whether it counts attempts under faults like any others: the part of another tally that is about these."""
         self._units = Units()
         self._columns: dict[tuple[str, Kind], _Column] = {}
         self._ledgers: defaultdict[str, _Ledger] = defaultdict(_Ledger)
@@ -312,9 +337,16 @@ class Tally:
         self._failed_tasks: Counter[str] = Counter()
         self._failed_teardowns = 0
         self._tagged: dict[str, _Tagged] = {}
+        self._under_faults: Tally | None = None
+        """The attempts under faults, which are in nothing of the above."""
 
     def add(self, record: ReportCase | ReportCaseFailure) -> None:
         """Count an attempt."""
+        if record.fault is not None and not self._of_faults:
+            if self._under_faults is None:
+                self._under_faults = Tally(of_faults=True)
+            self._under_faults.add(record)
+            return
         unit = self._units.of(record)
         if record.tags:
             self._add_to_slices(unit, record)
@@ -379,6 +411,8 @@ class Tally:
                 if name != column.name:
                     column.name, column.key = name, column.name if column.key is None else column.key
         self._columns = {(column.name, column.kind): column for column in self._columns.values()}
+        if self._under_faults is not None:
+            self._under_faults.rename(names)
 
     def _metric(self, name: str) -> Scores:
         found = self._metrics.get(name)
@@ -388,7 +422,7 @@ class Tally:
 
     def _add_to_slices(self, unit: int, record: ReportCase | ReportCaseFailure) -> None:
         passed = record.passed
-        for tag in dict.fromkeys(record.tags):
+        for tag in dict.fromkeys(counted_tags(record)):
             tagged = self._tagged.get(tag)
             if tagged is None:
                 if len(self._tagged) == _MOST_TAGS:
@@ -402,8 +436,10 @@ class Tally:
 
     def slices(self, *, confidence: float = 0.95) -> dict[str, Slice]:
         """What the cases with each tag say together, the tag with the most attempts first."""
-        found = sorted(self._tagged.items(), key=lambda item: (-item[1].attempts, item[0]))
-        return {tag: self._slice(tag, tagged, confidence) for tag, tagged in found}
+        found = [self._slice(tag, tagged, confidence) for tag, tagged in self._tagged.items()]
+        if self._under_faults is not None:
+            found += self._under_faults.slices(confidence=confidence).values()
+        return {each.tag: each for each in sorted(found, key=lambda each: (-each.attempts, each.tag))}
 
     def _slice(self, tag: str, tagged: _Tagged, confidence: float) -> Slice:
         # Failed tasks alone say something only where the run asserts anything.
@@ -457,8 +493,23 @@ class Tally:
         return means if judged is None else {**means, JUDGE_COST: judged, **means}
 
     def costs(self, *, confidence: float = 0.95) -> Costs:
-        """What the attempts and their evaluators cost."""
-        return self._costs.costs(self._units, confidence)
+        """What the attempts and their evaluators cost; means are of the attempts without faults."""
+        found = self._costs.costs(self._units, confidence)
+        return found if self._under_faults is None else found.and_spent(self._under_faults.costs())
+
+    def under_faults(self, *, confidence: float = 0.95) -> UnderFaults | None:
+        """What became of the attempts under faults; `None` if there are none."""
+        faulty = self._under_faults
+        if faulty is None:
+            return None
+        counts = faulty.counts()
+        return UnderFaults(
+            attempts=counts.attempts,
+            passed=counts.passed,
+            pass_rate=faulty.pass_rate(confidence=confidence),
+            failed_tasks=counts.failed_tasks,
+            failed_evaluators=counts.failed_evaluators,
+        )
 
     def passes(self) -> CasePasses | None:
         """(passes, attempts) of each case and their clusters; `None` if nothing was asserted."""
@@ -491,7 +542,7 @@ class Tally:
     def counts(self) -> Counts:
         """How many attempts there were, and what became of them."""
         broken = {name: ledger.failures.count for name, ledger in self._ledgers.items()}
-        return Counts(
+        found = Counts(
             attempts=self._units.attempts,
             cases=self._units.count,
             passed=self._asserted.held,
@@ -502,6 +553,7 @@ class Tally:
             },
             failed_teardowns=self._failed_teardowns,
         )
+        return found if self._under_faults is None else _with_faulty(found, self._under_faults.counts())
 
     def totals(self, *, confidence: float = 0.95) -> Totals:
         """All of the above, to keep."""
@@ -515,7 +567,19 @@ class Tally:
             metrics=self.metrics(confidence=confidence),
             infrastructure=self.infrastructure(confidence=confidence),
             costs=self.costs(confidence=confidence),
+            under_faults=self.under_faults(confidence=confidence),
         )
+
+
+def _with_faulty(clean: Counts, faulty: Counts) -> Counts:
+    """The counts of a run of which some attempts were made under faults."""
+    return msgspec.structs.replace(
+        clean,
+        attempts=clean.attempts + faulty.attempts,
+        failed_tasks=dict((Counter(clean.failed_tasks) + Counter(faulty.failed_tasks)).most_common()),
+        failed_evaluators=dict(Counter(clean.failed_evaluators) + Counter(faulty.failed_evaluators)),
+        failed_teardowns=clean.failed_teardowns + faulty.failed_teardowns,
+    )
 
 
 def _unreached_evaluator(record: ReportCase) -> str | None:
@@ -532,6 +596,11 @@ def _float(value: float) -> float:
         return float(value) if isfinite(value) else inf
     except OverflowError:
         return inf
+
+
+def without_faults(records: Iterable[RecordT]) -> list[RecordT]:
+    """The attempts that were made as the cases are, under no fault of the agent's tools."""
+    return [record for record in records if record.fault is None]
 
 
 def tally(cases: Iterable[ReportCase], failures: Iterable[ReportCaseFailure]) -> Tally:
@@ -593,6 +662,7 @@ def passes(
     """
     if assertion is None:
         return tally(cases, failures).passes()
+    cases, failures = without_faults(cases), without_faults(failures)
     units, found = Units(), Passes()
     makers = _makers(cases, failures, assertion)
     for case in cases:
@@ -636,8 +706,8 @@ def _held(case: ReportCase, assertion: str, makers: set[str]) -> bool | None:
 
 
 def durations(cases: Iterable[ReportCase]) -> Durations | None:
-    """How long the tasks of finished attempts took, exactly; `None` if there are none."""
-    finished = list(cases)
+    """How long the tasks of finished attempts without faults took, exactly; `None` if there are none."""
+    finished = without_faults(cases)
     seconds = sorted(case.task_duration for case in finished)
     if not seconds:
         return None

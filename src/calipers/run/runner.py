@@ -504,6 +504,7 @@ class Run:
             source_case_name=attempt.case_name if attempt.name is not attempt.case_name else None,
             cluster=case.cluster,
             tags=case.tags,
+            fault=case.fault,
             tries=attempt.tries,
             has_expected_output=case.has_expected_output,
             expected_tool_calls=None

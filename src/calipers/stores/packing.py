@@ -47,6 +47,7 @@ class Facts(msgspec.Struct, kw_only=True, omit_defaults=True):
     tries: int = 1
     cluster: str | None = None
     tags: tuple[str, ...] = ()
+    fault: str | None = None
     has_expected_output: bool = False
     error_type: str | None = None
     """Of a task that did not finish."""
@@ -202,6 +203,8 @@ def pack_facts(record: Record, slots: EvaluatorSlots) -> Facts:
         facts.cluster = quick_plain(record.cluster)
     if record.tags:
         facts.tags = tuple(map(quick_plain, record.tags))
+    if record.fault is not None:
+        facts.fault = quick_plain(record.fault)
     if record.trace_id is not None or record.span_id is not None:
         facts.trace_id, facts.span_id = record.trace_id, record.span_id
     if record.teardown_failure is not None:
@@ -448,6 +451,7 @@ def _common(attempt: StoredAttempt, facts: Facts, given: Given, *, parts: bool) 
         "total_duration": facts.total_duration,
         "cluster": facts.cluster,
         "tags": facts.tags,
+        "fault": facts.fault,
         "tries": facts.tries,
         "metrics": _metrics(facts.metrics),
         "trace_id": facts.trace_id,

@@ -324,6 +324,7 @@ class Rescoring:
                 timeout=timeout_of(attempt),
                 **expected,
             )
+            case.fault = record.fault
         plan = self.plan
         if present:
             pairs = zip(self.places, self.plan.evaluators, strict=True)

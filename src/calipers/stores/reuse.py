@@ -262,7 +262,7 @@ def _make_present(record: Any, work: Work) -> None:
     record.expected_output, record.has_expected_output = case.expected_output, case.has_expected_output
     calls = case.expected_tool_calls
     record.expected_tool_calls = None if calls is None else told_calls(calls)
-    record.cluster, record.tags = case.cluster, case.tags
+    record.cluster, record.tags, record.fault = case.cluster, case.tags, case.fault
     if not isinstance(record, ReportCase):
         record.not_run = work.plan.awaiting(case)
 

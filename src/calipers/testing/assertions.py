@@ -78,8 +78,10 @@ def _check_totals(report: Report, min_pass: int | None) -> None:
     if min_pass is not None:
         raise InvalidOptionError("min_pass needs every attempt: run with keep='all'")
     counts = report.counts()
-    if not 0 < counts.passed == counts.attempts:
-        problem = f"{counts.passed:,} of {plural(counts.attempts, 'attempt')} passed"
+    faulty = report.under_faults()
+    passed = counts.passed + (0 if faulty is None else faulty.passed)
+    if not 0 < passed == counts.attempts:
+        problem = f"{passed:,} of {plural(counts.attempts, 'attempt')} passed"
         raise AssertionError("\n".join([problem, *attempts_lines(_records(report)), *_silent(report)]))
 
 
@@ -202,6 +204,7 @@ def assert_mean(
 
 def _lost_problem(report: Report, evaluator: str | None, bounds: "_Bounds", confidence: float) -> str | None:
     """How the rate breaks a bound from above where attempts that did not finish count as passed; `None` if it keeps to it."""
+    report = report.without_faults()
     if evaluator is None:
         counts = report.counts()
         lost = sum(counts.failed_tasks.values()) + sum(counts.failed_evaluators.values())

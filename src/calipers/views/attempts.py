@@ -13,7 +13,18 @@ from calipers.data.trace import Trace, Turn, TurnType
 from calipers.report.report import Report
 from calipers.stats.number_text import dollars, number, plural, seconds
 
-from .outcome import ExpectedCalls, Record, alike, calls_line, name_of, outcome_of, reason_lines, why
+from .outcome import (
+    ExpectedCalls,
+    Record,
+    alike,
+    calls_line,
+    count_missed,
+    faults_last,
+    name_of,
+    outcome_of,
+    reason_lines,
+    why,
+)
 from .page import Page
 from .text import visible
 from .transcript import Transcript, shown_output, transcript_of
@@ -93,7 +104,8 @@ def failed_tasks(page: Page, report: Report, options: AttemptOptions) -> "Iterat
         counts = report.counts()
         failed = sum(counts.failed_tasks.values())
         title = f"Tasks that failed: {failed:,} of {counts.attempts:,}"
-        yield from _list(page, title, report.failures, options, left_behind=failed - len(report.failures))
+        lost = faults_last(report.failures)
+        yield from _list(page, title, lost, options, left_behind=failed - len(lost))
 
 
 def attempts(page: Page, report: Report, options: AttemptOptions) -> "Iterator[RenderableType]":
@@ -102,10 +114,9 @@ def attempts(page: Page, report: Report, options: AttemptOptions) -> "Iterator[R
         failures = report.failures if options.include_errors else []
         yield from _list(page, "Attempts", [*report.cases, *failures], options)
     elif options.listed == "failed":
-        counts, rate = report.counts(), report.pass_rate(None)
-        missed = [case for case in report.cases if case.passed is False]
-        failed = sum(counts.failed_tasks.values())
-        judged = 0 if rate is None else rate.n_observations - counts.passed - failed
+        counts = report.counts()
+        missed = faults_last(case for case in report.cases if case.passed is False)
+        judged = count_missed(report) - sum(counts.failed_tasks.values())
         title = f"Did not pass: {judged:,} of {counts.attempts:,}"
         yield from _list(page, title, missed, options, left_behind=judged - len(missed))
 

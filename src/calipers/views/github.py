@@ -39,7 +39,8 @@ def report_annotations(report: Report, *, file: str | None = None, line: int | N
     """The report as commands for the log of a GitHub Actions job: an error for each attempt that did not pass.
 
     At most ten errors are given, since GitHub shows no more: what is wrong with the run as a whole first, then failed
-    tasks, then attempts that were judged. A notice with the pass rate comes last, and says how many were left out.
+    tasks, then attempts that were judged. An attempt under a fault of tools is no error. A notice with the pass rate comes last, and
+    says how many were left out.
 
     Args:
         report: what to show.
@@ -51,7 +52,8 @@ def report_annotations(report: Report, *, file: str | None = None, line: int | N
     report = report.with_totals()
     where = {"file": file, "line": None if line is None else str(line)}
     errors = [("the run as a whole", problem) for problem in map(_one_line, run_problems(report))]
-    shown = missed(report)[: max(0, ANNOTATIONS - len(errors))]
+    clean = [record for record in missed(report) if record.fault is None]
+    shown = clean[: max(0, ANNOTATIONS - len(errors))]
     errors += [(record.name, _message(record)) for record in shown]
     lines = [command("error", text, **where, title=fit(name, _NAME)) for name, text in errors[:ANNOTATIONS]]
     told = [

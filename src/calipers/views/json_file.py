@@ -1,6 +1,6 @@
 """A report as one JSON document: `Report.to_dict`, strict and in UTF-8.
 
-After it come `pass_rate`, `costs`, `durations`, `summaries` and `slices`. They are for readers of the file: reading a report
+After it come `pass_rate`, `costs`, `durations`, `summaries`, `slices` and `under_faults`. They are for readers of the file: reading a report
 computes its own.
 """
 
@@ -42,6 +42,7 @@ def counted_data(counted: Report | Tally) -> dict[str, Any]:
         "durations": plain(times),
         "summaries": plain(counted.summaries()),
         "slices": plain(counted.slices()),
+        "under_faults": plain(counted.under_faults()),
     }
 
 

@@ -4,7 +4,7 @@ r"""A report as lines of JSON, one per attempt, which can be written while the r
 |---|---|
 | first | `{"calipers_report": 1, "layout": "jsonl", …}`: what is known when the run begins, such as name and seed |
 | each of the next | `{"case": {…}, "passed": true}` or `{"failure": {…}, "passed": false}`, as in `Report.to_dict` |
-| last | `{"end": {…}, "attempts": 2, "pass_rate": {…}, "durations": {…}, "summaries": {…}, "slices": {…}}` |
+| last | `{"end": {…}, "attempts": 2, "pass_rate": {…}, "durations": {…}, "summaries": {…}, "slices": {…}, "under_faults": {…}}` |
 
 `end` is the report without its attempts; what it says replaces what the first line said. The numbers are for readers
 of the file: reading a report computes its own.

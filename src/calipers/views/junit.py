@@ -95,7 +95,11 @@ def _test_case(record: Record, *, classname: str) -> ET.Element:
         for tag in record.tags:
             ET.SubElement(properties, "property", name="tag", value=fit(tag, _NAME))
     outcome = outcome_of(record)
-    if outcome in _ELEMENTS:
+    if outcome == "failed" and record.fault is not None:
+        said = f"did not pass under the fault {record.fault}, which counts apart: {_message(record)}"
+        found = ET.SubElement(case, "skipped", message=said, type="fault")
+        found.text = _lines(_why(record))
+    elif outcome in _ELEMENTS:
         found = ET.SubElement(case, _ELEMENTS[outcome], message=_message(record), type=_type(record))
         found.text = _lines(_why(record))
     ET.SubElement(case, "system-out").text = _lines(_seen(record))

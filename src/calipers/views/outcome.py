@@ -12,7 +12,7 @@ The texts are as the report has them. Each view makes them safe in its own way.
 
 import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal, TypeAlias, assert_never
+from typing import Any, Literal, TypeAlias, TypeVar, assert_never
 
 from calipers.data.jsonable import safe_repr
 from calipers.data.record import ReportCase, ReportCaseFailure
@@ -27,6 +27,7 @@ LISTED = 20
 """Lines of a reason that is a list, such as the edit script of an agent's calls."""
 
 Record: TypeAlias = ReportCase | ReportCaseFailure
+RecordT = TypeVar("RecordT", ReportCase, ReportCaseFailure, Record)
 Outcome: TypeAlias = Literal["passed", "failed", "error", "skipped"]
 
 
@@ -46,14 +47,27 @@ def outcome_of(record: Record) -> Outcome:
 
 
 def missed(report: Report) -> list[Record]:
-    """The attempts that did not pass, as far as the report keeps them: failed tasks, then those that were judged so."""
-    return [*report.failures, *(case for case in report.cases if case.passed is False)]
+    """The attempts that did not pass, as far as the report keeps them: failed tasks, then those that were judged so.
+
+    Those under faults of tools come last.
+    """
+    found: list[Record] = [*report.failures, *(case for case in report.cases if case.passed is False)]
+    return faults_last(found)
+
+
+def faults_last(records: Iterable[RecordT]) -> list[RecordT]:
+    """The attempts in their order, those under faults of tools after all others."""
+    return sorted(records, key=lambda record: record.fault is not None)
 
 
 def count_missed(report: Report) -> int:
-    """How many attempts did not pass, kept or not."""
-    counts, rate = report.counts(), report.pass_rate(None)
-    return sum(counts.failed_tasks.values()) if rate is None else rate.n_observations - counts.passed
+    """How many attempts did not pass, under faults of tools or not, kept or not."""
+    counts, faulty = report.counts(), report.under_faults()
+    rated = [(report.pass_rate(None), counts.passed)]
+    if faulty is not None:
+        rated.append((faulty.pass_rate, faulty.passed))
+    missed = [rate.n_observations - passed for rate, passed in rated if rate is not None]
+    return sum(missed) if missed else sum(counts.failed_tasks.values())
 
 
 def count_dropped(report: Report) -> int:

@@ -15,10 +15,10 @@ from calipers.data.evaluator import Expectation
 from calipers.data.jsonable import safe_repr
 from calipers.data.spending import BESIDE_COSTS, UNPRICED
 from calipers.errors import OtherLoopError
-from calipers.report.analysis import FAULT_TAG, NO_FAULT, FaultTolerance, JudgeCorrection
+from calipers.report.analysis import JudgeCorrection
 from calipers.report.cost import Cost
 from calipers.report.report import Report
-from calipers.report.summary import Summary
+from calipers.report.summary import Summary, UnderFaults
 from calipers.scoring.scoring import TASK
 from calipers.stats import Estimate, Interval
 from calipers.stats.number_text import (
@@ -106,7 +106,7 @@ class Headline(NamedTuple):
     left_out: str | None
     """How many attempts have no assertion; `None` if all have one."""
     readings: list[Reading]
-    """The rate without faults where cases were tried under faults, too; with repeats pass@k and pass^k."""
+    """With repeats pass@k and pass^k; the rate under faults where cases were tried under faults, too."""
     no_repeats: str | None
     """Why there is no pass@k though cases were repeated."""
     unanswered: Unanswered | None
@@ -119,7 +119,7 @@ class Headline(NamedTuple):
     @property
     def number(self) -> str:
         """The rate and its interval: `92.5 %  [80.1, 97.4]`."""
-        return "  ".join(rate_text(self.rate.value, self.rate.interval)).rstrip()
+        return _rate_of(self.rate)
 
 
 # ---------------------------------------------------------------------- the statement
@@ -150,8 +150,11 @@ class Statement:
         """How much was run, for how long, with which seed."""
         counts, report = self.report.counts(), self.report
         facts = [plural(counts.cases, "case")]
-        if report.repeat > 1:
+        faulty = report.under_faults()
+        if report.repeat > 1 or faulty is not None:
             facts.append(plural(counts.attempts, "attempt"))
+        if faulty is not None:
+            facts[-1] += f", {faulty.attempts:,} of them under faults"
         if report.duration is not None:
             facts.append(seconds(report.duration))
         return [*facts, f"seed {report.seed}"]
@@ -179,6 +182,11 @@ class Statement:
         counts = self.report.counts()
         if self.rate is not None or not counts.attempts:
             return None
+        if not counts.cases:
+            faulty = self.report.under_faults(confidence=self.confidence)
+            assert faulty is not None
+            said = "" if faulty.pass_rate is None else f" Under faults: {_rate_of(faulty.pass_rate, ' ')}."
+            return Part("No pass rate: every attempt was made under a fault of tools.", "strong"), Part(said)
         if counts.attempts > sum(counts.failed_tasks.values()):
             return (Part("No pass rate: nothing was asserted.", "strong"),)
         return (Part("No task finished: nothing was measured.", "alert"),)
@@ -264,20 +272,32 @@ def _alerts(report: Report) -> Iterator[Line]:
             Part(str(report.stopping), rows=3),
             Part(". The intervals below do not allow for that; those of `calipers gate` do."),
         )
-    counts = report.counts()
+    counts, faulty = report.counts(), report.under_faults()
     if not counts.attempts:
         yield (Part("No cases ran: nothing was measured.", "alert"),)
-    if failed := sum(counts.failed_tasks.values()):
+    under = UnderFaults(attempts=0, passed=0, pass_rate=None) if faulty is None else faulty
+    tasks = Counter(counts.failed_tasks) - Counter(under.failed_tasks)
+    evaluators = Counter(counts.failed_evaluators) - Counter(under.failed_evaluators)
+    yield from _lost(tasks, counts.attempts - under.attempts, evaluators)
+    yield from _lost(under.failed_tasks, under.attempts, under.failed_evaluators, where=" under faults")
+
+
+def _lost(
+    tasks: Mapping[str, int], attempts: int, evaluators: Mapping[str, int], *, where: str = ""
+) -> Iterator[Line]:
+    """That tasks and evaluators did not finish, and how that counts."""
+    there = " there" if where else ""
+    if failed := sum(tasks.values()):
         yield (
-            Part(f"{failed:,} of {plural(counts.attempts, 'task')} failed", "alert"),
-            Part(f" and {_counts(failed)} as not passed: ", "bad"),
-            *_most_common(counts.failed_tasks, "bad"),
+            Part(f"{failed:,} of {plural(attempts, 'task')}{where} failed", "alert"),
+            Part(f" and {_counts(failed)} as not passed{there}: ", "bad"),
+            *_most_common(tasks, "bad"),
         )
-    if broken := sum(counts.failed_evaluators.values()):
+    if broken := sum(evaluators.values()):
         yield (
-            Part(plural(broken, "evaluator failure"), "alert"),
-            Part(f" {_counts(broken)} as not passed: ", "bad"),
-            *_most_common(counts.failed_evaluators, "bad"),
+            Part(f"{plural(broken, 'evaluator failure')}{where}", "alert"),
+            Part(f" {_counts(broken)} as not passed{there}: ", "bad"),
+            *_most_common(evaluators, "bad"),
         )
 
 
@@ -298,20 +318,21 @@ def _most_common(counted: Mapping[str, int], tone: Tone = "plain", most: int = 3
 
 
 def _headline(report: Report, rate: Estimate, confidence: float) -> Headline:
-    counts = report.counts()
+    counts, faulty = report.counts(), report.under_faults(confidence=confidence)
     over = f"{plural(rate.n_observations, 'attempt')} at " if rate.n_observations != rate.n_units else ""
-    left_out = counts.attempts - rate.n_observations
+    left_out = counts.attempts - rate.n_observations - (0 if faulty is None else faulty.attempts)
     has_repeats = report.repeat > 1 and not count_dropped(report)
     repeats = _repeats(report, confidence) if has_repeats else []
     k = report.repeat
     return Headline(
-        what=f"Passed {counts.passed:,} of {over}{plural(rate.n_units, 'case')}",
+        what=f"Passed {counts.passed:,} of {over}{plural(rate.n_units, 'case')}"
+        + ("" if faulty is None else " without faults"),
         rate=rate,
         how=_how(rate),
         left_out=f"Left out: {plural(left_out, 'attempt')} of which nothing was asserted."
         if left_out
         else None,
-        readings=[*_without_faults(report, confidence), *(repeats or [])],
+        readings=[*(repeats or []), *_under_faults(faulty)],
         no_repeats=f"No pass@{k} and pass^{k}: not every case has {k} attempts." if repeats is None else None,
         unanswered=_unanswered(report, confidence),
     )
@@ -344,14 +365,17 @@ def _how(rate: Estimate) -> str:
     return how
 
 
-def _without_faults(report: Report, confidence: float) -> Iterator[Reading]:
-    """The rate of the cases as they are, where the report has the same cases under faults beside them."""
-    if any(isinstance(each, FaultTolerance) for each in report.analyses):
-        clean = report.slices(confidence=confidence).get(f"{FAULT_TAG}{NO_FAULT}")
-        if clean is not None and clean.pass_rate is not None:
-            yield Reading(
-                "clean", clean.pass_rate, "without faults; the rate above counts the cases under faults, too"
-            )
+def _under_faults(found: UnderFaults | None) -> Iterator[Reading]:
+    """The rate of the attempts under faults, which the headline does not count."""
+    if found is not None and found.pass_rate is not None:
+        of = plural(found.pass_rate.n_observations, "attempt")
+        yield Reading(
+            "under faults", found.pass_rate, f"{found.passed:,} of {of}, whether struck or not; counted apart"
+        )
+
+
+def _rate_of(rate: Estimate, between: str = "  ") -> str:
+    return between.join(rate_text(rate.value, rate.interval)).rstrip()
 
 
 def _repeats(report: Report, confidence: float) -> list[Reading] | None:
@@ -423,7 +447,9 @@ def _times(report: Report) -> Measure | None:
         else:
             facts.append(_quantile(name, value, ends))
     facts += [f"longest {seconds(times.longest)}", *short[:1]]
-    if times.count < report.counts().attempts:
+    faulty = report.under_faults()
+    clean = report.counts().attempts - (0 if faulty is None else faulty.attempts)
+    if times.count < clean:
         facts.append("(finished tasks)")
     return Measure("Task time", [(Part(fact),) for fact in facts])
 
@@ -541,7 +567,13 @@ def _teardown(report: Report, broken: int) -> Line:
 def _footnotes(
     report: Report, rate: Estimate | None, summaries: Mapping[str, Summary], confidence: float
 ) -> Iterator[Line]:
-    rates = [rate, *(summary.estimate for summary in summaries.values() if summary.kind == "assertion")]
+    faulty = report.under_faults(confidence=confidence)
+    under = None if faulty is None else faulty.pass_rate
+    rates = [
+        rate,
+        under,
+        *(summary.estimate for summary in summaries.values() if summary.kind == "assertion"),
+    ]
     means = [each.estimate if each.kind == "score" else each.graded for each in summaries.values()]
     methods = dict.fromkeys(METHODS[found.method] for found in _intervals([*rates, *means]))
     if methods:
