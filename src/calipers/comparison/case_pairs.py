@@ -12,7 +12,7 @@ the same as one under the same fault.
 import copy
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any, Literal, TypeAlias, get_args
@@ -34,6 +34,9 @@ Part: TypeAlias = Literal["inputs", "expected output", "metadata"]
 """A part of a case's content."""
 PairBy: TypeAlias = Literal["content", "name"]
 """What makes two cases the same."""
+
+CaseContent: TypeAlias = tuple[tuple[bytes, ...], bool]
+"""A digest of each part of a case's content, in the order of `Part`, and whether there is any content at all."""
 
 _ABSENT = b"-"
 _REPEAT = re.compile(r"\[(\d+)/(\d+)\]\Z")
@@ -98,8 +101,13 @@ def check_report(report: object, what: str) -> None:
         )
 
 
-def cases_of(report: Report) -> list[RunCase]:
-    """The cases of a report, which has to keep every attempt; those whose every attempt failed come last."""
+def cases_of(report: Report, contents: Mapping[str, CaseContent] | None = None) -> list[RunCase]:
+    """The cases of a report, which has to keep every attempt; those whose every attempt failed come last.
+
+    Args:
+        report: to read.
+        contents: of its cases by name, where the attempts were read without what they were given.
+    """
     totals = report.totals
     if totals is not None and totals.counts.attempts != len(report.cases) + len(report.failures):
         raise InvalidOptionError(
@@ -112,7 +120,8 @@ def cases_of(report: Report) -> list[RunCase]:
         name = record.source_case_name or record.name
         case = found.get(name)
         if case is None:
-            case = found[name] = _case(name, record)
+            content = case_content(record) if contents is None else contents[name]
+            case = found[name] = _case(name, record, *content)
         case.attempts.append(record)
     return list(found.values())
 
@@ -207,8 +216,8 @@ def find_case(
     return old.get(name), new.get(name)
 
 
-def case_content(attempt: Record | EvaluatorContext) -> tuple[tuple[bytes, ...], bool]:
-    """A digest of each part of a case's content, in the order of `Part`, and whether there is any content at all."""
+def case_content(attempt: Record | EvaluatorContext) -> CaseContent:
+    """The content of an attempt's case."""
     expected = _ABSENT
     if attempt.has_expected_output:
         expected = _digest(attempt.expected_output)
@@ -219,8 +228,7 @@ def case_content(attempt: Record | EvaluatorContext) -> tuple[tuple[bytes, ...],
     return (_digest(attempt.inputs), expected, _digest(attempt.metadata)), has_content
 
 
-def _case(name: str, record: Record) -> RunCase:
-    content, has_content = case_content(record)
+def _case(name: str, record: Record, content: tuple[bytes, ...], has_content: bool) -> RunCase:
     return RunCase(
         name=name,
         content=content,

@@ -27,6 +27,7 @@ from calipers.stats.p_values import benjamini_hochberg, holm
 from calipers.stats.sample import check_confidence
 
 from .case_pairs import (
+    CaseContent,
     PairBy,
     Pairing,
     Record,
@@ -253,12 +254,14 @@ def compare_many(
     labels: Sequence[str] | None = None,
     known_evaluators: Sequence[KnownEvaluators | None] | None = None,
     against_first: bool = False,
+    contents: Sequence[Mapping[str, CaseContent]] | None = None,
 ) -> list[Comparison]:
     """Every two reports, with all p-values adjusted together, and intervals that hold together.
 
     Those against the first report come first. `calipers.comparison.ranks` says which places the reports have. All options but
-    the last two are those of `compare_reports`; `known_evaluators` is what a store knows of the evaluators of each report
-    (`Store.known_evaluators`), and with `against_first` the others are compared with the first report only.
+    the last three are those of `compare_reports`; `known_evaluators` is what a store knows of the evaluators of each report
+    (`Store.known_evaluators`), and with `against_first` the others are compared with the first report only. `contents` says what the
+    cases of each report hold, by name, where it was read without that (`calipers.stores.runs_to_compare`); flips then do not tell what their attempts gave.
 
     Raises:
         InvalidOptionError: fewer than two reports, and as for `compare_reports`.
@@ -280,8 +283,9 @@ def compare_many(
         lower_is_better=frozenset(lower_is_better),
         population=population,
         at_once=len(places),
+        tells_flips=contents is None,
     )
-    runs = _Runs(reports, labels, questions, pair_by, correction)
+    runs = _Runs(reports, labels, questions, pair_by, correction, contents)
     found: list[Comparison] = []
     for one, two in places:
         known = (None, None) if known_evaluators is None else (known_evaluators[one], known_evaluators[two])
@@ -345,6 +349,7 @@ class _Runs:
         questions: Questions,
         pair_by: PairBy,
         correction: Correction,
+        contents: Sequence[Mapping[str, CaseContent]] | None = None,
     ) -> None:
         _check(reports, questions, correction, labels)
         self.reports = reports
@@ -352,7 +357,9 @@ class _Runs:
         self.questions = questions
         self.pair_by: PairBy = pair_by
         self.correction: Correction = correction
-        cases = [cases_of(report) for report in named_alike(reports)]
+        held = [None] * len(reports) if contents is None else contents
+        named = named_alike(reports)
+        cases = [cases_of(report, content) for report, content in zip(named, held, strict=True)]
         self.sides = [Columns(without_faults(each)) for each in cases]
         self.under_faults = [Columns(case for case in each if case.fault is not None) for each in cases]
         questions.check_names(self.sides)

@@ -124,6 +124,26 @@ def gave(record: Record) -> str:
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 
+def told(flip: Flip, baseline: Record, candidate: Record, traces: "FlippedTraces") -> Flip:
+    """A flip with what its two attempts gave, why evaluators changed their mind, and where the traces part."""
+    return msgspec.structs.replace(
+        flip,
+        assertions=tuple(flipped_assertion(each.name, baseline, candidate) for each in flip.assertions),
+        baseline_gave=gave(baseline),
+        candidate_gave=gave(candidate),
+        **traces.compare(baseline, candidate),
+    )
+
+
+def untold(flip: Flip) -> Flip:
+    """A flip without reasons, where the attempts were read without them."""
+    bare = (
+        FlippedAssertion(name=each.name, baseline=each.baseline, candidate=each.candidate)
+        for each in flip.assertions
+    )
+    return msgspec.structs.replace(flip, assertions=tuple(bare))
+
+
 def flipped_assertion(name: str, baseline: Record, candidate: Record) -> FlippedAssertion:
     """What the evaluators of a name said of the two attempts."""
     (held, reason), (held_too, reason_too) = _said(name, baseline), _said(name, candidate)

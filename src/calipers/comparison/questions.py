@@ -32,7 +32,7 @@ from .change import (
 )
 from .columns import PASS_RATE, ColumnKey, Columns, durations, metric, passes
 from .evaluator_changes import ChangedEvaluator, ComparedEvaluators, EvaluatorChanges
-from .flips import Flip, FlippedTraces, flipped_assertion, flips_of, gave
+from .flips import Flip, FlippedTraces, flipped_assertion, flips_of, told, untold
 from .missing_results import missing_results, skipped_crashes, unrecorded
 
 _DROPPED = frozenset({"score", "duration", "metric"})
@@ -97,6 +97,8 @@ class Questions(msgspec.Struct, frozen=True, kw_only=True):
     population: Population = "cases-like-these"
     at_once: int = 1
     """Pairs of runs that are asked the same; intervals of the pass rate, and of each evaluator, hold for all of them together."""
+    tells_flips: bool = True
+    """Whether flips tell what their attempts gave; False: the attempts were read without it."""
 
     def check_names(self, sides: Sequence[Columns]) -> None:
         """Refuse names that no run has: a mistyped one must not look like nothing to report."""
@@ -197,7 +199,7 @@ class Questions(msgspec.Struct, frozen=True, kw_only=True):
         passes_now = 2 * flip.candidate_passed > flip.candidate_attempts
         one = self._typical(runs.baseline, pair[0], passed=not passes_now)
         two = self._typical(runs.candidate, pair[1], passed=passes_now)
-        return msgspec.structs.replace(
+        found = msgspec.structs.replace(
             flip,
             assertions=tuple(
                 flipped_assertion(name, one, two)
@@ -206,10 +208,8 @@ class Questions(msgspec.Struct, frozen=True, kw_only=True):
             ),
             baseline_attempt=attempt_number(one)[0],
             candidate_attempt=attempt_number(two)[0],
-            baseline_gave=gave(one),
-            candidate_gave=gave(two),
-            **traces.compare(one, two),
         )
+        return told(found, one, two, traces) if self.tells_flips else untold(found)
 
     def _typical(self, side: Columns, case: RunCase, *, passed: bool) -> Record:
         """The first attempt at a case that passed, or that did not."""

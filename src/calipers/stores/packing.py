@@ -28,7 +28,7 @@ from calipers.errors import InvalidTraceError, StoreDamagedError, StoreError
 from .blobs import LARGEST_INLINE
 from .evaluator_slots import EvaluatorSlots, quick_plain, shared_places
 from .run_info import StoredEvaluator, plain_spec
-from .stored_attempt import FORMAT, StoredAttempt, StoredCell
+from .stored_attempt import FORMAT, Parts, StoredAttempt, StoredCell
 
 if TYPE_CHECKING:
     from calipers.data.attempt import Attempt
@@ -387,7 +387,7 @@ def unpack(
     cells: Iterable[StoredCell],
     evaluators: Sequence[StoredEvaluator],
     *,
-    parts: bool = True,
+    parts: Parts = True,
     shared: Sequence[int] | None = None,
     scored: Sequence[int] = (),
     names: Names | None = None,
@@ -398,7 +398,7 @@ def unpack(
         attempt: as a store gave it.
         cells: its results; `()` gives a record without results.
         evaluators: of its run.
-        parts: False leaves out inputs, output and trace, which summaries do not need.
+        parts: False leaves out inputs, output and trace, which summaries do not need; "given" the last two.
         shared: `shared_places` of the evaluators, for a caller that reads many attempts.
         scored: the places of evaluators that must have judged it; see `scored_places`. One that has not counts as failed.
         names: of the results in its run; default: the keys of the mappings they come from.
@@ -409,8 +409,8 @@ def unpack(
     facts = facts_of(attempt)
     try:
         given = _read_given(attempt.given) if parts else _NOTHING_GIVEN
-        output = _read_output(attempt.output) if parts else Output(FORMAT)
-        common = _common(attempt, facts, given, parts=parts)
+        output = _read_output(attempt.output) if parts is True else Output(FORMAT)
+        common = _common(attempt, facts, given, parts=parts is True)
         if not attempt.failed:
             results, failures, skipped = unpack_cells(cells, facts, evaluators, shared)
             if scored:

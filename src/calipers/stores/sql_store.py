@@ -19,7 +19,7 @@ from .run_info import timestamp
 from .sql import Row, Session, chunks, marks, safe_text, select_in
 from .sql_judging import SqlJudging
 from .sql_runs import not_written, of_generation, run_changed, run_number, superseded_places
-from .stored_attempt import Known, StoredAttempt, StoredCell, cells_of, read_cells, split_cells
+from .stored_attempt import Known, Parts, StoredAttempt, StoredCell, cells_of, read_cells, split_cells
 
 _T = TypeVar("_T")
 
@@ -33,6 +33,7 @@ _ATTEMPT_FIELDS = StoredAttempt.__struct_fields__[:-2]
 _CELL_FIELDS = StoredCell.__struct_fields__[:-2]
 _ATTEMPT = ", ".join(_ATTEMPT_FIELDS)
 _HEAD = ", ".join(_ATTEMPT_FIELDS[:-3])
+_COLUMNS: dict[Parts, str] = {True: _ATTEMPT, False: _HEAD, "given": f"{_HEAD}, given"}
 _CELL = ", ".join(_CELL_FIELDS)
 
 
@@ -111,13 +112,19 @@ class SqlStore(SqlJudging):
         after: int = -1,
         name: str | None = None,
         failed: bool | None = None,
-        parts: bool = True,
+        parts: Parts = True,
     ) -> Iterator[StoredAttempt]:
         for rows in self._pages(run, after=after, name=name, failed=failed, parts=parts):
             yield from self._restored([_attempt(row, run) for row in rows])
 
     def _pages(
-        self, run: str, *, after: int, name: str | None = None, failed: bool | None = None, parts: bool = True
+        self,
+        run: str,
+        *,
+        after: int,
+        name: str | None = None,
+        failed: bool | None = None,
+        parts: Parts = True,
     ) -> Iterator[list[Row]]:
         """The rows of attempts, each with the cells in it at the end."""
         with self._reading() as db:
@@ -130,7 +137,7 @@ class SqlStore(SqlJudging):
             where += " AND failed = ?"
             values.append(failed)
         sql = (
-            f"SELECT {_ATTEMPT if parts else _HEAD}, cells FROM attempts WHERE {where} AND position > ? "  # noqa: S608
+            f"SELECT {_COLUMNS[parts]}, cells FROM attempts WHERE {where} AND position > ? "  # noqa: S608
             f"ORDER BY position LIMIT {_PAGE}"
         )
         while True:
@@ -149,7 +156,7 @@ class SqlStore(SqlJudging):
 
     @override
     def judged(
-        self, run: str, *, after: int = -1, failed: bool | None = None, parts: bool = True
+        self, run: str, *, after: int = -1, failed: bool | None = None, parts: Parts = True
     ) -> Iterator[tuple[StoredAttempt, list[StoredCell]]]:
         with self._reading() as db:
             number = run_number(db, run)
@@ -355,7 +362,7 @@ def _replace_cells(
 
 def _attempt(row: Row, run: str) -> StoredAttempt:
     position, name, source, repeat, failed, key, case_hash, origin, facts, *parts, _ = row
-    given, output, trace = parts or ("", "", None)
+    given, output, trace = parts if len(parts) == 3 else (*(parts or ("",)), "", None)
     return StoredAttempt(
         position=position,
         name=name,

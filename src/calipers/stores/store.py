@@ -39,7 +39,7 @@ from .run_report import (
     unjudged_by,
 )
 from .standings import standings
-from .stored_attempt import Known, StoredAttempt, StoredCell
+from .stored_attempt import Known, Parts, StoredAttempt, StoredCell
 from .stored_passport import StoredPassport
 
 if TYPE_CHECKING:
@@ -293,7 +293,7 @@ class Store(ABC):
         after: int = -1,
         name: str | None = None,
         failed: bool | None = None,
-        parts: bool = True,
+        parts: Parts = True,
     ) -> Iterator[StoredAttempt]:
         """The attempts of a run in order, read a page at a time.
 
@@ -302,7 +302,7 @@ class Store(ABC):
             after: only those at later positions.
             name: only those of this name, or of the case of this name.
             failed: only those whose task failed (True) or finished (False).
-            parts: False leaves `given`, `output` and `trace` empty, which is several times faster.
+            parts: False leaves `given`, `output` and `trace` empty, which is several times faster; "given" leaves the last two empty.
         """
 
     @abstractmethod
@@ -311,7 +311,7 @@ class Store(ABC):
 
     @abstractmethod
     def judged(
-        self, run: str, *, after: int = -1, failed: bool | None = None, parts: bool = True
+        self, run: str, *, after: int = -1, failed: bool | None = None, parts: Parts = True
     ) -> Iterator[tuple[StoredAttempt, list[StoredCell]]]:
         """The attempts of a run in order, each with its cells, read a page at a time."""
 

@@ -18,13 +18,16 @@ part of what a stored attempt costs.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import Final, Literal, TypeAlias
 
 import msgspec
 
 from calipers.errors import StoreDamagedError
 
 from .blobs import LARGEST_INLINE
+
+Parts: TypeAlias = bool | Literal["given"]
+"""Which parts of attempts are read besides the facts: all, none, or what they were given."""
 
 FORMAT = 1
 """The version of the parts' layout. A release reads its own and every earlier one."""
