@@ -643,8 +643,9 @@ class HistoryAnswer(_Wire, kw_only=True, frozen=True):
 class TraceAnswer(_Wire, kw_only=True, frozen=True):
     """`GET /runs/{run}/attempts/{position}/trace?depth=&parent=&after=&limit=&kind=`: the skeleton of a trace, as columns of equal length.
 
-    A step is a turn or a call. `parent` is -1 at the top. Up to 20,000 steps come at once; beyond that the first two depths and every path to a
-    failure, and the rest by `parent`.
+    A step is a turn or a call. `parent` is -1 at the top. Ids count the steps from 0 in the order in which they are read: each before those
+    below it. So where ids jump, that many steps did not come, and `after=ID` gives the next `limit` of them (at most 20,000). Up to 20,000
+    steps come at once; beyond that the first two depths and every path to a failure, as far as 20,000 reach, and the rest by `after` or by `parent`.
     """
 
     total: int
@@ -693,7 +694,7 @@ class StepsAnswer(_Wire, kw_only=True, frozen=True):
 
 
 class FoundStepsAnswer(_Wire, kw_only=True, frozen=True):
-    """`GET /runs/{run}/attempts/{position}/find?text=`: the steps in which a text stands."""
+    """`GET /runs/{run}/attempts/{position}/find?text=`: the steps in which a text stands, in their order."""
 
     ids: list[int]
     left_out: int
