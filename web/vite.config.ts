@@ -2,13 +2,14 @@
 import { defineConfig } from "vite";
 
 export default defineConfig({
+  base: "./",
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
   build: {
     outDir: "../src/calipers/viewer/static",
     emptyOutDir: true,
     target: "es2022",
     sourcemap: false,
-    modulePreload: { polyfill: false },
+    modulePreload: false,
     cssCodeSplit: false,
     rollupOptions: {
       input: { viewer: "src/main.tsx" },

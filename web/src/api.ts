@@ -1,5 +1,5 @@
 // Asking the server: one function for reading, one for writing, and a hook that keeps an answer up to date.
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import type { Problem, SessionAnswer } from "./wire";
 
 const ROOT = "/api/v1";
@@ -63,12 +63,47 @@ export async function write<T>(method: "PUT" | "POST" | "DELETE", path: string, 
   return (await response.json()) as T;
 }
 
+// ---------------------------------------------------------------------- whether the server can be reached
+
+const CONNECTION = "calipers:connection";
+const RETRY = 2000;
+let isUp = true;
+let retry: ReturnType<typeof setTimeout> | undefined;
+
+function connection(up: boolean): void {
+  if (!up && retry === undefined) retry = setTimeout(tryAgain, RETRY);
+  if (up === isUp) return;
+  isUp = up;
+  dispatchEvent(new Event(CONNECTION));
+}
+
+/** While the server cannot be reached, ask it now and then; all that was refused for that reason is asked again when it can. */
+function tryAgain(): void {
+  retry = undefined;
+  fetch(call("/session"), { credentials: "same-origin", cache: "no-store" }).then(
+    () => connection(true),
+    () => connection(false),
+  );
+}
+
+export function useConnection(): boolean {
+  const [up, setUp] = useState(isUp);
+  useEffect(() => {
+    const update = () => setUp(isUp);
+    addEventListener(CONNECTION, update);
+    return () => removeEventListener(CONNECTION, update);
+  }, []);
+  return up;
+}
+
 async function asked(href: string, options: RequestInit): Promise<Response> {
   let response: Response;
   try {
     response = await fetch(href, { ...options, credentials: "same-origin", cache: "no-store" });
+    connection(true);
   } catch (error) {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
+    connection(false);
     throw new Refused({ code: "offline", message: "the server cannot be reached: is `calipers view` still running?", at: null }, 0);
   }
   if (response.ok || response.status === 304) return response;
@@ -98,8 +133,11 @@ export function useAnswer<T>(href: string | null): Asked<T> {
     error: undefined,
   });
   const [times, setTimes] = useState(0);
-  const alive = useRef(true);
-  useEffect(() => () => void (alive.current = false), []);
+  const isUpNow = useConnection();
+  const wasOffline = state.error?.problem.code === "offline";
+  useEffect(() => {
+    if (isUpNow && wasOffline) setTimes((count) => count + 1);
+  }, [isUpNow]);
   useEffect(() => {
     if (href === null) return undefined;
     const control = new AbortController();

@@ -1,24 +1,167 @@
 // Every English text of the page, by where it stands. Pages take their words from here and from the server, and have none of their own.
 export const TEXTS = {
+  // ------------------------------------------------------------ the frame
   app: {
     name: "Calipers",
     runs: "Runs",
     label: "Label",
     judges: "Judges",
+    pages: "Pages",
+    where: "Where you are",
     skip: "Skip to the content",
     notFound: "There is no such page.",
     toRuns: "Go to the runs",
     loading: "Loading",
     readOnly: "read-only",
+    readOnlyTitle: "This viewer was started to look only: nothing can be labelled or changed.",
+    store: "The store whose runs are shown",
+    help: "Keys",
+    helpTitle: "Show all keys",
+    toDark: "Change to dark colours",
+    toLight: "Change to light colours",
+    close: "Close",
+    copied: "The address of this page was copied.",
+    notCopied: "The address could not be copied: the browser allows that on a secure page only.",
+    live: "live",
+    liveTitle: "New results appear by themselves.",
+    polling: "checking",
+    pollingTitle: "This browser cannot keep a stream open here: the page asks for news every few seconds.",
+    lost: "no connection",
+    broken: "This page could not be shown.",
+    reload: "Load the page again",
+    missing: "–",
   },
+
+  // ------------------------------------------------------------ what the server refused
+  trouble: {
+    offline: "The server cannot be reached.",
+    offlineWay: "Is `calipers view` still running? The page asks again by itself.",
+    gone: "This is gone.",
+    not_found: "Not found.",
+    bad_filter: "The filter cannot be read.",
+    forbidden: "This is not allowed.",
+    busy: "The store is busy.",
+    read_only: "This viewer only looks.",
+    conflict: "Someone else changed this.",
+    other: "The server could not answer.",
+    again: "Try again",
+  },
+
+  // ------------------------------------------------------------ verdicts
   marks: { pass: "passed", partial: "partly passed", fail: "failed", error: "error", skip: "not judged" },
-  runs: {},
-  run: {},
-  cases: {},
-  case: {},
-  trace: {},
-  compare: {},
-  label: {},
-  judges: {},
-  keys: {},
+
+  // ------------------------------------------------------------ numbers
+  numbers: {
+    interval: "interval",
+    confidence: (percent: string, low: string, high: string) => `${percent} interval ${low} to ${high}`,
+    units: (count: string) => `n = ${count}`,
+    noInterval: "no interval",
+  },
+
+  // ------------------------------------------------------------ tables
+  tables: {
+    csv: "CSV",
+    csvTitle: "Download this table as a CSV file",
+    sortedUp: "sorted, smallest first",
+    sortedDown: "sorted, largest first",
+    sortBy: (title: string) => `Sort by ${title}`,
+    empty: "Nothing here.",
+    rows: (from: string, to: string, of: string) => `${from}–${to} of ${of}`,
+    previous: "Previous",
+    next: "Next",
+    plain: "Plain pages",
+    plainTitle: "Show a hundred rows a page instead of one long table: for screen readers, and to search the page with the browser.",
+    open: "Open",
+    down: "next row",
+    up: "previous row",
+    enter: "open the row",
+    first: "first row",
+    last: "last row",
+    more: "Show more",
+  },
+
+  // ------------------------------------------------------------ the filter bar
+  filter: {
+    label: "Filter",
+    placeholder: "Filter: verdict:fail tag:refund cost:>0.01 \"late\"",
+    clear: "Clear the filter",
+    remove: (term: string) => `Remove ${term}`,
+    terms: "Terms of the filter",
+    suggestions: "Ways to go on",
+    focus: "filter",
+    facets: "Narrow down",
+    leftOut: (count: string) => `${count} more values`,
+    timedOut: "Not all were counted in time.",
+  },
+
+  // ------------------------------------------------------------ charts
+  charts: {
+    svg: "SVG",
+    svgTitle: "Download this chart as an SVG file",
+    table: "Table",
+    tableTitle: "Show the numbers of this chart as a table",
+  },
+
+  // ------------------------------------------------------------ the list of runs
+  runs: {
+    title: "Runs",
+  },
+
+  // ------------------------------------------------------------ the trend of a dataset
+  dataset: {
+    title: (name: string) => `Dataset ${name}`,
+  },
+
+  // ------------------------------------------------------------ a run
+  run: {
+    title: "Run",
+  },
+
+  // ------------------------------------------------------------ the cases of a run
+  cases: {
+    title: "Cases",
+  },
+
+  // ------------------------------------------------------------ a case, and its history
+  case: {
+    title: "Case",
+  },
+
+  // ------------------------------------------------------------ traces
+  trace: {
+    title: "Trace",
+  },
+
+  // ------------------------------------------------------------ comparing
+  compare: {
+    title: "Compare",
+  },
+
+  // ------------------------------------------------------------ labels
+  label: {
+    title: "Label",
+  },
+
+  // ------------------------------------------------------------ judges
+  judges: {
+    title: "Judges",
+  },
+
+  // ------------------------------------------------------------ the keyboard
+  keys: {
+    title: "Keys",
+    everywhere: "Everywhere",
+    table: "In a table",
+    help: "show or hide this list",
+    runs: "go to the runs",
+    cases: "go to the cases of this run",
+    label: "go to labelling",
+    theme: "light or dark",
+    copy: "copy the address",
+    back: "one level back",
+    letters: "Keys of one letter",
+    lettersWhy: "Switch them off if you use speech input, or if they get in your way. Enter, Esc and the arrows stay.",
+    then: "then",
+    or: "or",
+  },
 } as const;

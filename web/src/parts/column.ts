@@ -1,0 +1,58 @@
+// What all tables share: columns, sorting, and saving as CSV.
+import type { ComponentChildren } from "preact";
+
+export interface Column<Row> {
+  /** Of the column, in the address and in the list of columns. */
+  name: string;
+  title: string;
+  /** A longer title, when the pointer rests on it. */
+  about?: string;
+  /** A track of the grid: `minmax(12rem, 2fr)`, `6rem`. Only virtual tables need it. */
+  width?: string;
+  /** Numbers stand at the end of their cell. */
+  end?: boolean;
+  /** What `sort` is called on the server; none: it cannot be sorted by it. */
+  sort?: string;
+  /** Whether the first press on the head puts the largest first. */
+  largestFirst?: boolean;
+  cell: (row: Row) => ComponentChildren;
+  /** What a CSV file has in this column, where the table is saved by the page itself. */
+  plain?: (row: Row) => string | number | null | undefined;
+}
+
+/** What `sort` becomes by a press on a head: up, down, and then as it was at first. */
+export function nextSort(sort: string, column: { sort?: string; largestFirst?: boolean }): string {
+  const name = column.sort ?? "";
+  const [one, two] = column.largestFirst ? [`-${name}`, name] : [name, `-${name}`];
+  return sort === one ? two : sort === two ? "" : one;
+}
+
+export function sortedWay(sort: string, column: { sort?: string }): "ascending" | "descending" | "none" {
+  return !column.sort || (sort !== column.sort && sort !== `-${column.sort}`) ? "none" : sort.startsWith("-") ? "descending" : "ascending";
+}
+
+/** A table as CSV. What a spreadsheet would take for a formula is quoted by an apostrophe. */
+export function csvOf(head: string[], rows: (string | number | null | undefined)[][]): string {
+  const cell = (value: string | number | null | undefined) => {
+    if (value === null || value === undefined) return "";
+    let text = String(value);
+    if (typeof value === "string" && /^[=+\-@\t\r]/.test(text)) text = `'${text}`;
+    return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  };
+  return [head, ...rows].map((row) => row.map(cell).join(",")).join("\r\n") + "\r\n";
+}
+
+/** Save what the page has made. */
+export function save(name: string, type: string, text: string): void {
+  const href = URL.createObjectURL(new Blob([text], { type }));
+  const link = document.createElement("a");
+  link.href = href;
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(href), 10_000);
+}
+
+/** A name for a file, of words. */
+export function fileName(words: string, suffix: string): string {
+  return `${words.replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-|-$/g, "").slice(0, 80) || "calipers"}.${suffix}`;
+}

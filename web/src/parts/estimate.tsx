@@ -1,0 +1,128 @@
+// A rate, a mean or a difference with its interval: drawn, written and spoken.
+import { count, difference as differenceText, fixed, meanTexts, number, percent } from "../numbers";
+import { TEXTS } from "../texts";
+import type { Estimate, Interval } from "../wire";
+
+const WIDTH = 96;
+const HEIGHT = 14;
+const EDGE = 4;
+/** Below so many cases the dot is hollow, and how many there are is said. */
+const FEW = 20;
+
+interface EstimateOptions {
+  estimate: Estimate;
+  isRate: boolean;
+  /** Smallest and largest value of a score, if they are known; a rate goes from 0 to 1. */
+  range?: [number, number] | null;
+  /** The threshold of a gate. */
+  threshold?: number | null;
+}
+
+/** `81.4 %, 95 % interval 78.9 % to 83.7 %, n = 1,000`. */
+export function spokenEstimate(estimate: Estimate, isRate: boolean): string {
+  const [value, low, high] = texts(estimate, isRate);
+  const { interval } = estimate;
+  const sure = interval ? TEXTS.numbers.confidence(`${number(100 * interval.confidence)} %`, low, high) : TEXTS.numbers.noInterval;
+  return `${value}, ${sure}, ${TEXTS.numbers.units(count(estimate.n_units))}`;
+}
+
+function texts(estimate: Estimate, isRate: boolean): [string, string, string] {
+  const { value, interval } = estimate;
+  if (isRate) return [percent(value), interval ? percent(interval.low) : "", interval ? percent(interval.high) : ""];
+  return interval ? meanTexts(value, interval) : [number(value), "", ""];
+}
+
+/** The interval on its track. */
+export function EstimateGlyph({ estimate, isRate, range = null, threshold = null }: EstimateOptions) {
+  const [from, to] = isRate ? [0, 1] : (range ?? [NaN, NaN]);
+  const { value, interval } = estimate;
+  if (!(to > from)) return null;
+  const x = (at: number) => EDGE + ((Math.min(Math.max(at, from), to) - from) / (to - from)) * (WIDTH - 2 * EDGE);
+  const few = estimate.n_units < FEW;
+  return (
+    <svg class="glyph" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} width={WIDTH} height={HEIGHT} aria-hidden="true" focusable="false">
+      <line class="glyph-track" x1={EDGE} x2={WIDTH - EDGE} y1={HEIGHT / 2} y2={HEIGHT / 2} />
+      <path class="glyph-ends" d={`M${EDGE} 4.5v5M${WIDTH - EDGE} 4.5v5`} />
+      {interval && (
+        <rect class="glyph-bar" x={x(interval.low)} y={4} width={Math.max(x(interval.high) - x(interval.low), 1)} height={6} rx={1} />
+      )}
+      {threshold !== null && <line class="glyph-threshold" x1={x(threshold)} x2={x(threshold)} y1={0} y2={HEIGHT} />}
+      <circle class={few ? "glyph-dot glyph-dot-few" : "glyph-dot"} cx={x(value)} cy={HEIGHT / 2} r={few ? 2.6 : 3} />
+    </svg>
+  );
+}
+
+/** How far the interval reaches, in the unit of the value: `± 2.4`, or `−2.5 +2.3` where the sides differ. */
+export function reach(estimate: Estimate, isRate: boolean): string {
+  const { value, interval } = estimate;
+  if (!interval) return "";
+  const scale = isRate ? 100 : 1;
+  const decimals = isRate ? 1 : ((meanTexts(value, interval)[0].split(".")[1] ?? "").replace(/e.*/, "").length);
+  const below = fixed(scale * (value - interval.low), decimals);
+  const above = fixed(scale * (interval.high - value), decimals);
+  return below === above ? `± ${below}` : `−${below.replace("−", "")} +${above}`;
+}
+
+/** The glyph and beside it the number; a reader hears the whole. */
+export function EstimateView({ estimate, isRate, range = null, threshold = null, glyph = true }: EstimateOptions & { glyph?: boolean }) {
+  const spoken = spokenEstimate(estimate, isRate);
+  const few = estimate.n_units < FEW;
+  return (
+    <span class="estimate" title={spoken}>
+      <span class="said">{spoken}</span>
+      {glyph && <EstimateGlyph estimate={estimate} isRate={isRate} range={range} threshold={threshold} />}
+      <span class="estimate-value" aria-hidden="true">
+        {texts(estimate, isRate)[0]}
+      </span>
+      <span class="estimate-reach" aria-hidden="true">
+        {few ? TEXTS.numbers.units(count(estimate.n_units)) : reach(estimate, isRate)}
+      </span>
+    </span>
+  );
+}
+
+interface DifferenceOptions {
+  difference: number;
+  interval: Interval | null;
+  /** What the ends of the track stand for: one for a whole column. */
+  extent: number;
+  /** Whether larger is better; `null`: neither. */
+  upIsGood?: boolean | null;
+}
+
+/** A difference and its interval, with zero in the middle. Grey while the interval holds 0, however large the difference. */
+export function DifferenceGlyph({ difference, interval, extent, upIsGood = true }: DifferenceOptions) {
+  const middle = WIDTH / 2;
+  const x = (at: number) => middle + (Math.min(Math.max(at / (extent || 1), -1), 1) * (WIDTH - 2 * EDGE)) / 2;
+  const unclear = !interval || (interval.low <= 0 && interval.high >= 0);
+  const tone = unclear || upIsGood === null ? "unclear" : difference > 0 === upIsGood ? "better" : "worse";
+  return (
+    <svg class={`glyph glyph-${tone}`} viewBox={`0 0 ${WIDTH} ${HEIGHT}`} width={WIDTH} height={HEIGHT} aria-hidden="true" focusable="false">
+      <line class="glyph-track" x1={EDGE} x2={WIDTH - EDGE} y1={HEIGHT / 2} y2={HEIGHT / 2} />
+      <line class="glyph-zero" x1={middle} x2={middle} y1={1} y2={HEIGHT - 1} />
+      {interval && (
+        <rect class="glyph-bar" x={x(interval.low)} y={4} width={Math.max(x(interval.high) - x(interval.low), 1)} height={6} rx={1} />
+      )}
+      {unclear ? (
+        <path class="glyph-dot" d={`M${x(difference)} ${HEIGHT / 2 - 3.4}l3.4 3.4-3.4 3.4-3.4-3.4z`} />
+      ) : difference > 0 ? (
+        <path class="glyph-dot" d={`M${x(difference)} ${HEIGHT / 2 - 3.6}l3.6 6.4h-7.2z`} />
+      ) : (
+        <path class="glyph-dot" d={`M${x(difference)} ${HEIGHT / 2 + 3.6}l3.6-6.4h-7.2z`} />
+      )}
+    </svg>
+  );
+}
+
+/** One scale for a column of differences: the farthest end of any interval. */
+export function extentOf(rows: { difference: number | null; interval: Interval | null }[]): number {
+  const ends = rows.flatMap((row) => [row.difference ?? 0, row.interval?.low ?? 0, row.interval?.high ?? 0]);
+  return Math.max(...ends.map(Math.abs), 0) || 1;
+}
+
+/** A difference of rates in points, or of numbers: `+2.4`, `−0.031`. */
+export function differenceOf(difference: number, interval: Interval | null, isRate: boolean): string {
+  if (isRate) return differenceText(100 * difference, 1);
+  const [text] = interval ? meanTexts(difference, interval) : [number(difference)];
+  return difference > 0 && text ? `+${text}` : (text ?? "");
+}
