@@ -55,13 +55,15 @@ STATUS: Final[dict[Code, int]] = {
 class Refusal(CalipersError):  # noqa: N818 - it is a normal answer, too
     """A request that is not answered as it was meant."""
 
-    def __init__(self, code: Code, message: str, at: int | None = None) -> None:
+    def __init__(self, code: Code, message: str, at: int | None = None, *, etag: str | None = None) -> None:
         super().__init__(message)
         self.code: Code = code
         self.message = message
         """What happened, and what to do."""
         self.at = at
         """Where in a filter, in characters from 0."""
+        self.etag = etag
+        """Of a conflict: what is there now."""
 
     @property
     def status(self) -> int:
@@ -71,7 +73,7 @@ class Refusal(CalipersError):  # noqa: N818 - it is a normal answer, too
     @property
     def answer(self) -> ProblemAnswer:
         """The body of the answer."""
-        return ProblemAnswer(error=Problem(code=self.code, message=self.message, at=self.at))
+        return ProblemAnswer(error=Problem(code=self.code, message=self.message, at=self.at, etag=self.etag))
 
 
 _CODES: Final[tuple[tuple[type[CalipersError], Code], ...]] = (

@@ -9,10 +9,10 @@ import os
 import queue
 import secrets
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, TypeVar
 
 from calipers.errors import StoreError, StoreMissingError
 from calipers.stores.run_info import RunInfo
@@ -23,6 +23,8 @@ from calipers.stores.store_url import open_store
 
 from .deadline import Deadline, current_deadline
 from .refusal import Refusal
+
+_T = TypeVar("_T")
 
 READERS: Final = 6
 """Requests that read at the same time."""
@@ -66,6 +68,7 @@ class ViewedStore:
         self.read_only = read_only or bool(getattr(self._writer, "read_only", False))
         """Whether nothing may be written."""
         self._writing = threading.RLock()
+        self._kept: dict[Callable[[], Any], Any] = {}
         self._file = _identity_of(self._writer)
 
     # ------------------------------------------------------------------ reading
@@ -177,6 +180,19 @@ class ViewedStore:
         with self.reading() as store:
             return store.revision(run)
 
+    # ------------------------------------------------------------------ what parts of the viewer remember
+
+    def kept(self, make: Callable[[], _T]) -> _T:
+        """What a part of the viewer remembers of this store: made when it is first asked for, by the class or function that is its key.
+
+        What has a method `close` is closed with the store.
+        """
+        with self._lock:
+            if make not in self._kept:
+                self._kept[make] = make()
+            found: _T = self._kept[make]
+        return found
+
     # ------------------------------------------------------------------ life
 
     def _check_file(self) -> None:
@@ -217,6 +233,10 @@ class ViewedStore:
         with self._lock:
             self._closed = True
             self._empty()
+            kept = list(self._kept.values())
+        for each in kept:
+            if callable(close := getattr(each, "close", None)):
+                close()
         if self._given is None:
             self._writer.close()
 
