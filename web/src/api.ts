@@ -48,6 +48,12 @@ export async function read<T>(href: string, signal?: AbortSignal): Promise<T> {
   return answer;
 }
 
+/** The text of something that is too long for an answer. */
+export async function whole(href: string): Promise<string> {
+  if (!href.startsWith(`${ROOT}/`)) throw new Refused({ code: "page", message: `${href} is no address of this server`, at: null }, 0);
+  return (await asked(href, {})).text();
+}
+
 let session: Promise<SessionAnswer> | undefined;
 
 export function theSession(): Promise<SessionAnswer> {
