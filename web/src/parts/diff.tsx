@@ -8,7 +8,15 @@ import { Plain, withoutCodes } from "./plain";
 const AROUND = 3;
 const AT_ONCE = 400;
 
-export function Diff({ before, after, beforeName, afterName }: { before: string; after: string; beforeName: string; afterName: string }) {
+interface DiffProps {
+  before: string;
+  after: string;
+  beforeName: string;
+  afterName: string;
+  mono?: boolean;
+}
+
+export function Diff({ before, after, beforeName, afterName, mono = false }: DiffProps) {
   const found = useMemo(() => difference(withoutCodes(before), withoutCodes(after)), [before, after]);
   const leftOut = Math.max(...found.leftOut);
   return (
@@ -23,15 +31,15 @@ export function Diff({ before, after, beforeName, afterName }: { before: string;
           {TEXTS.value.onlyIn(afterName)}
         </span>
       </p>
-      {found.isSame ? <p class="quiet">{TEXTS.value.same}</p> : found.kind === "words" ? <Words runs={found.runs} /> : <Lines found={found} />}
+      {found.isSame ? <p class="quiet">{TEXTS.value.same}</p> : found.kind === "words" ? <Words runs={found.runs} mono={mono} /> : <Lines found={found} />}
       {leftOut > 0 && <p class="quiet">{TEXTS.value.diffCut(count(leftOut))}</p>}
     </div>
   );
 }
 
-function Words({ runs }: { runs: Run[] }) {
+function Words({ runs, mono }: { runs: Run[]; mono: boolean }) {
   return (
-    <div class="prose diff-words" dir="auto">
+    <div class={mono ? "prose mono" : "prose"} dir="auto">
       {runs.map((run, index) => (
         <RunView key={index} run={run} signed />
       ))}

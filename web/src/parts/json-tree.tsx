@@ -189,7 +189,7 @@ export function JsonTree({ text, name }: { text: string; name: string }) {
   const shown = rows[current];
   return (
     <div class="json">
-      <div class="json-bar">
+      <div class="json-bar" hidden={rows.length < 9 && text.length < 2000}>
         <input
           type="search"
           value={wanted}

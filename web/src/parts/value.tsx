@@ -128,7 +128,7 @@ interface BodyProps {
 }
 
 function Body({ look, value, text, name, against, againstName, isOpen, first }: BodyProps) {
-  if (look === "diff" && against) return <Diff before={comparable(against)} after={comparable({ ...value, text })} beforeName={againstName} afterName={name} />;
+  if (look === "diff" && against) return <Diff before={comparable(against)} after={comparable({ ...value, text })} beforeName={againstName} afterName={name} mono={value.kind === "json"} />;
   if (look === "tree") return <JsonTree text={text} name={name} />;
   const shown = isOpen ? text : beginning(text, first);
   if (look === "markdown") return <Markdown text={shown} />;
@@ -178,7 +178,8 @@ function beginning(text: string, first: { characters: number; lines: number }): 
     end = text.indexOf("\n", end + 1);
     if (end < 0) break;
   }
-  const cut = Math.min(end < 0 ? text.length : end, first.characters);
+  let cut = Math.min(end < 0 ? text.length : end, first.characters);
+  if (cut === first.characters) cut = Math.max(text.lastIndexOf("\n", cut), text.lastIndexOf(" ", cut), cut * 0.8);
   return text.length - cut < first.characters / 10 && text.slice(cut).split("\n", 8).length < 6 ? text : text.slice(0, cut);
 }
 
