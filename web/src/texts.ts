@@ -78,6 +78,10 @@ export const TEXTS = {
     first: "first row",
     last: "last row",
     more: "Show more",
+    peek: "look at the row beside the table",
+    nextFailure: "next failure",
+    previousFailure: "previous failure",
+    mark: "mark for comparing",
   },
 
   // ------------------------------------------------------------ the filter bar
