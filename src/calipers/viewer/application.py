@@ -69,6 +69,9 @@ class Application:
         found.append(Route(f"{ROOT}/{{rest:path}}", _no_call))
         return [*found, *page_routes(self.viewed, self._workers, self.answer_at)]
 
+    def end(self) -> None:
+        """Say that the server is about to end: streams end by themselves."""
+
     def close(self) -> None:
         """End what is being worked on."""
         self._workers.close()

@@ -9,7 +9,7 @@ import os
 import queue
 import secrets
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -18,7 +18,7 @@ from calipers.errors import StoreError, StoreMissingError
 from calipers.stores.run_info import RunInfo
 from calipers.stores.sql_runs import SqlRuns
 from calipers.stores.sqlite import MemoryStore, SqliteStore
-from calipers.stores.store import Store
+from calipers.stores.store import Redact, Store
 from calipers.stores.store_url import open_store
 
 from .deadline import Deadline, current_deadline
@@ -36,13 +36,19 @@ class ViewedStore:
     """The store that a viewer serves."""
 
     def __init__(
-        self, store: str | os.PathLike[str] | Store, *, read_only: bool = False, deadline: float = SECONDS
+        self,
+        store: str | os.PathLike[str] | Store,
+        *,
+        read_only: bool = False,
+        redact: Sequence[Redact] = (),
+        deadline: float = SECONDS,
     ) -> None:
         """Open the store.
 
         Args:
             store: its URL or path, or an open store, which stays open when this is closed.
             read_only: write nothing, not even what would make the next look faster.
+            redact: hooks that take out what must not be written of labels; see `calipers.stores.hide_keys`.
             deadline: seconds that a request may take.
 
         Raises:
@@ -53,6 +59,7 @@ class ViewedStore:
         """What every write has to carry, so that a page of another site cannot make one. It is another one at each start."""
         self._given = store if isinstance(store, Store) else None
         self._address = store.url if isinstance(store, Store) else store
+        self._redact = redact
         self._lock = threading.Lock()
         self._mine = threading.local()
         """The store that this thread reads from."""
@@ -62,7 +69,9 @@ class ViewedStore:
         self._era = 0
         """How often the file was replaced."""
         self._closed = False
-        self._writer = self._given or _opened(self._address, read_only=read_only)
+        self._writer = self._given or open_store(
+            self._address, existing=True, read_only=read_only, redact=redact
+        )
         self.url = self._writer.url
         """Where it is, without a password."""
         self.read_only = read_only or bool(getattr(self._writer, "read_only", False))
@@ -218,7 +227,9 @@ class ViewedStore:
                 self._era += 1
                 self._made = 0
                 self._writer.close()
-                self._writer = _opened(self._address, read_only=self.read_only)
+                self._writer = open_store(
+                    self._address, existing=True, read_only=self.read_only, redact=self._redact
+                )
                 self._file = found
 
     def _empty(self) -> None:
@@ -239,10 +250,6 @@ class ViewedStore:
                 close()
         if self._given is None:
             self._writer.close()
-
-
-def _opened(address: str | os.PathLike[str], *, read_only: bool) -> Store:
-    return open_store(address, existing=True, read_only=read_only)
 
 
 def _identity_of(store: Store) -> tuple[int, int] | None:
