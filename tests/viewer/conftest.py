@@ -1,11 +1,16 @@
 """A store with a few runs, and a viewer of it."""
 
+import itertools
+
 import pytest
 
 from calipers import Case, Dataset
 from calipers.evaluators import EqualsExpected
 from calipers.stores import SqliteStore
-from calipers.testing import ServedViewer
+from calipers.testing import ServedViewer, TemporaryPostgres
+from calipers.viewer.viewed_store import ViewedStore
+
+_numbers = itertools.count()
 
 
 def doubling(cases=4, name="doubling"):
@@ -35,3 +40,39 @@ def store_path(tmp_path_factory):
 def viewer(store_path):
     with ServedViewer(store_path) as served:
         yield served
+
+
+@pytest.fixture
+def store(tmp_path):
+    """An empty store."""
+    with SqliteStore(tmp_path / "runs.db") as opened:
+        yield opened
+
+
+@pytest.fixture(scope="session")
+def postgres():
+    missing = TemporaryPostgres.missing()
+    if missing is not None:
+        pytest.skip(missing)
+    with TemporaryPostgres() as started:
+        yield started
+
+
+@pytest.fixture
+def postgresql_url(postgres):
+    """The URL of an empty schema."""
+    return f"{postgres.url}?schema=viewed_{next(_numbers)}"
+
+
+@pytest.fixture
+def view():
+    """Makes a viewed store of an open one, without a server."""
+    opened = []
+
+    def made(store):
+        opened.append(ViewedStore(store))
+        return opened[-1]
+
+    yield made
+    for each in opened:
+        each.close()

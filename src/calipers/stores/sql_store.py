@@ -188,10 +188,12 @@ class SqlStore(SqlJudging):
         with self._reading() as db:
             sql = "SELECT trace FROM attempts WHERE run = ? AND position = ?"
             rows = db.run(sql, (run_number(db, run), position))
-            text = rows[0][0] if rows else None
+            text: str | None = rows[0][0] if rows else None
+            if text is None:
+                return None
             found = reference(text, run)
             if found is None:
-                return None if text is None else PackedText.of(text)
+                return PackedText.of(text)
             bodies = db.run("SELECT body FROM blobs WHERE hash = ?", (found.hash,))
         if not bodies:
             return PackedText.of(restore(text, {}, run))  # which says what is missing

@@ -24,6 +24,7 @@ from .pages import page_routes
 from .refusal import Refusal
 from .request_threads import RequestThreads, leaving
 from .responses import FRESH, as_json, download, is_settled, problem
+from .run_answer import run_answer
 from .run_rows import runs_answer
 from .session_facts import session_answer
 from .viewed_store import ViewedStore
@@ -31,6 +32,7 @@ from .viewed_store import ViewedStore
 CALLS: Final[tuple[ApiCall, ...]] = (
     ApiCall("GET", "/session", session_answer),
     ApiCall("GET", "/runs", runs_answer),
+    ApiCall("GET", "/runs/{run}", run_answer),
 )
 """Every call of the API."""
 
