@@ -678,6 +678,7 @@ export interface LabelWrite {
 export interface LabelUndo {
   plan: LabelPlan;
   position: number | null;
+  skipped: boolean;
 }
 
 export interface Measurement {

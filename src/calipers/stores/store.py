@@ -279,8 +279,12 @@ class Store(ABC):
         """
 
     @abstractmethod
-    def revision(self, run: str) -> str:
+    def revision(self, run: str, *, judging: bool = True) -> str:
         """Changes whenever a report of the run may say something else: by attempts, results, labels, its end, or the passport of a judge.
+
+        Args:
+            run: its id.
+            judging: False: labels and passports do not count.
 
         Raises:
             RunMissingError: there is no such run.

@@ -20,6 +20,7 @@ from starlette.routing import BaseRoute, Route
 
 from .api_call import ROOT, ApiCall
 from .download import Download
+from .labelling import delete_label, labels_answer, next_label, put_label
 from .pages import page_routes
 from .refusal import Refusal
 from .request_threads import RequestThreads, leaving
@@ -33,6 +34,10 @@ CALLS: Final[tuple[ApiCall, ...]] = (
     ApiCall("GET", "/session", session_answer),
     ApiCall("GET", "/runs", runs_answer),
     ApiCall("GET", "/runs/{run}", run_answer),
+    ApiCall("GET", "/label", labels_answer),
+    ApiCall("GET", "/label/next", next_label),
+    ApiCall("PUT", "/label", put_label),
+    ApiCall("DELETE", "/label", delete_label),
 )
 """Every call of the API."""
 

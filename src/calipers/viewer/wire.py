@@ -921,6 +921,8 @@ class LabelUndo(_Wire, kw_only=True, frozen=True):
     plan: LabelPlan
     position: int | None = None
     """As `last` says; `None`: the last one, whichever it is."""
+    skipped: bool = False
+    """Instead of one decision, take back all that were skips."""
 
 
 class Disagreement(_Wire, kw_only=True, frozen=True):
