@@ -4,7 +4,8 @@ CalipersError
 ├── NotAnEvaluatorError (TypeError)     an object of no shape that `as_evaluator` knows
 ├── InvalidCaseError (ValueError)       a case that cannot be run: wrong type, name taken, unknown name
 ├── InvalidOptionError (ValueError)     an option out of its range: a negative limit, zero repeats
-│   └── SettingsError (InvalidOptionError)  a project's file with problems, all of which the error lists
+│   ├── SettingsError (InvalidOptionError)  a project's file with problems, all of which the error lists
+│   └── FilterError (InvalidOptionError)    a filter that means nothing; `at` says where
 ├── NotKnownError (LookupError)         a number or a part was asked for that there is not, such as a pass rate of no case
 ├── InvalidOutputError (ValueError)     an evaluator returned what is not a judgement (recorded, not raised)
 ├── NotApplicableError (ValueError)     an evaluator was called with what it cannot judge; in a run it is skipped
@@ -89,6 +90,15 @@ class SettingsError(InvalidOptionError):
         super().__init__(message)
         self.problems = tuple(problems)
         """Each problem with its place; see `calipers.files.Problem`."""
+
+
+class FilterError(InvalidOptionError):
+    """A filter of attempts that means nothing, or nothing in this place."""
+
+    def __init__(self, message: str, at: int = 0) -> None:
+        super().__init__(message)
+        self.at = at
+        """Where in the filter, in characters from 0."""
 
 
 class NotKnownError(CalipersError, LookupError):

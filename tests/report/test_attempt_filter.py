@@ -10,16 +10,8 @@ from calipers import ReportCase, ReportCaseFailure
 from calipers.data.result import EvaluationResult, EvaluatorFailure, EvaluatorSpec, SkippedEvaluation
 from calipers.data.trace import LLMCall, ToolCall, Trace, Turn, TurnType
 from calipers.errors import InvalidOptionError
-from calipers.report.attempt_filter import (
-    FIELDS,
-    JUDGEMENTS,
-    STATUSES,
-    AttemptFilter,
-    Term,
-    Wanted,
-    all_of,
-    parse_filter,
-)
+from calipers.report.attempt_fields import FIELDS, STATUSES
+from calipers.report.attempt_filter import AttemptFilter, Term, Wanted, all_of, parse_filter
 
 AT = datetime(2026, 11, 5, 12, tzinfo=UTC)
 
@@ -180,16 +172,17 @@ def terms(draw):
     name = draw(st.sampled_from(sorted(FIELDS)))
     field = FIELDS[name]
     values = {
-        "word": st.sampled_from(STATUSES if name == "status" else JUDGEMENTS),
+        "word": st.sampled_from(field.choices or ("x",)),
         "time": st.sampled_from(["2026-11-01", "2026-11-01T12:00:00+01:00"]),
     }.get(field.kind, _NUMBER if field.kind in {"number", "seconds"} else _TEXT)
     signs = {"word": [":"], "name": [":", "~"], "text": [":", "~"], "any": [":", "~"]}
     some = draw(st.lists(values, min_size=1, max_size=3))
+    begins = st.booleans() if field.kind in {"name", "text"} else st.just(value=False)
     return Term(
         field=name,
         key=draw(_TEXT) if field.is_keyed else "",
         operator=draw(st.sampled_from(signs.get(field.kind, [":", "<", "<=", ">", ">="]))),
-        values=tuple(map(Wanted, some)),
+        values=tuple(Wanted(each, draw(begins)) for each in some),
         is_negated=draw(st.booleans()),
     )
 

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calipers.views.causes import causes, mask
+from calipers.report.complaints import mask
+from calipers.views.causes import causes
 from calipers.views.terminal import report_text
 
 

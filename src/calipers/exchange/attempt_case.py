@@ -37,7 +37,7 @@ from calipers.errors import InvalidOptionError, InvalidTraceError
 from calipers.evaluators.tool_calls import FollowsTrajectory
 from calipers.gate.human_labels import answers, yes_or_no
 from calipers.matching.matcher_data import read_call
-from calipers.report.attempt_filter import Record, metric_of, status_of
+from calipers.report.attempt_fields import Record, metric_of, status_of
 from calipers.stats.draw import DrawnStratum
 
 from .attempt_source import AttemptSource, began_at

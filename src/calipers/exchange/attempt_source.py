@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from calipers.errors import StoreError
-from calipers.report.attempt_filter import Record
+from calipers.report.attempt_fields import Record
 from calipers.stores.default_store import default_address, is_file_name
 from calipers.stores.evaluator_slots import scored_places
 from calipers.stores.packing import unpack

@@ -27,7 +27,8 @@ from calipers.data.jsonable import plain
 from calipers.data.record import ReportCase
 from calipers.data.result_names import unique
 from calipers.errors import InvalidOptionError, NotKnownError
-from calipers.report.attempt_filter import Record, Term, all_of, field_named
+from calipers.report.attempt_fields import Record
+from calipers.report.attempt_filter import Term, all_of, field_named
 from calipers.run.dataset import Dataset
 from calipers.stats.draw import DrawnStratum, Shares, draw_by_strata
 from calipers.stats.number_text import plural

@@ -1,22 +1,29 @@
 r"""Which attempts are meant, in one line: `status:failed tag:refund cost>0.01 "late"`.
 
 A filter is a row of terms, and an attempt has to meet all of them. `parse_filter` reads one; `AttemptFilter.matches` asks about one attempt.
+The viewer, the command line and the API all read this grammar, and nothing else.
 
 | term | meets it |
 |---|---|
-| `late`, `"order 17"` | what was asked, said, answered or raised has this in it |
+| `late`, `"order 17"` | what was asked, said, answered or raised, or a reason that an evaluator gave, has this in it |
 | `status:failed` | `passed`, `failed` (an assertion did not hold), `errored` (the task did not finish), `unjudged` |
+| `is:errored` | the task or an evaluator did not finish; also `labelled` (by people), `flaky` (some attempts at the case passed, others not), `new` (the run it is compared with lacks the case) |
+| `has:trace` | it has a `trace`, a `sound`, or its case says what is `expected` |
 | `tag:refund`, `tool:search` | the case has the tag; the tool was called |
 | `eval.Correct:failed` | what the result of this name says: `passed`, `failed`, `errored`, `skipped` |
 | `score.f1<0.6`, `metric.retries>2` | a number of an evaluator, or of the task |
+| `label.tone:rude`, `label."Is it polite?":true` | the label of an evaluator, or what people answered to a question |
 | `meta.lang:de`, `meta.age>30` | a field of the metadata |
 | `cost>0.01`, `duration>2s`, `tokens>5000` | dollars, seconds (also `ms`, `min`), tokens in and out; `input_tokens`, `output_tokens`, `requests` |
 | `time>2026-11-01` | when it began: a date, or a moment in ISO 8601; without a zone, UTC; `time:2026-11-01` is all of that day |
-| `agent:`, `model:`, `case:`, `error:` | names: of the agent, its model, the case, the type of the error |
+| `agent:`, `model:`, `case:`, `cluster:`, `error:` | names: of the agent, its model, the case, its cluster, the type of the error |
+| `rep:2` | which attempt at its case it is, from 1 |
+| `group:1f3a5c7e9b0d` | failures that are alike, by the id that the viewer shows |
 | `text:`, `input:`, `output:` | all of what the bare words search, or a part of it |
+| `flip:worse`, `judge.tone:disagrees` | only where two things are compared: `flip` is `worse`, `better`, `moved` or `any`; a judge `agrees` or `disagrees` with people |
 
 `-` before a term turns it round. `tag:(refund OR late)` is met by either. A text is the same in capitals; `*` at its end stands for any
-ending, alone for any text, and `~` before it means that it stands anywhere: `error:Time*`, `input:~refund`. `text:` always means anywhere. In quotes a text
+ending, alone for any text, and `~` before it means that it stands anywhere: `error:Time*`, `case:"order 1"*`, `input:~refund`. `text:` always means anywhere. In quotes a text
 stands for itself; `\"` and `\\` are a quote and a backslash. Numbers and times compare by `:`, `>`, `>=`, `<` and `<=`.
 
 **What is not known of an attempt meets neither a term nor its opposite**: where no cost was measured, `cost>1` and `-cost>1` both leave the attempt out.
@@ -26,26 +33,17 @@ What an attempt is known not to have, such as a tag, is another thing: `-tag:ref
 import operator
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
 from calipers.data.argument_checks import did_you_mean
-from calipers.data.jsonable import plain
-from calipers.data.record import ReportCase, ReportCaseFailure
-from calipers.data.result import kind_of
-from calipers.data.spending import COST, INPUT_TOKENS, OUTPUT_TOKENS
-from calipers.errors import InvalidOptionError
+from calipers.errors import FilterError, InvalidOptionError
 
-Record: TypeAlias = ReportCase[Any, Any, Any] | ReportCaseFailure[Any, Any, Any]
+from .attempt_fields import FIELDS, Beside, Kind, Record, Unsure, beside
+
 Operator: TypeAlias = Literal[":", "~", "<", "<=", ">", ">="]
-_Kind: TypeAlias = Literal["word", "name", "text", "number", "seconds", "time", "any"]
-
-STATUSES: Final = ("passed", "failed", "errored", "unjudged")
-"""What can have come of an attempt."""
-JUDGEMENTS: Final = ("passed", "failed", "errored", "skipped")
-"""What an evaluator can say of one."""
 
 
 class Wanted(msgspec.Struct, frozen=True):
@@ -56,10 +54,9 @@ class Wanted(msgspec.Struct, frozen=True):
     """Whether anything may follow it."""
 
     def __str__(self) -> str:
-        if self.is_beginning:
-            return f"{self.text}*"
         is_bare = re.fullmatch(_BARE_VALUE, self.text) and self.text != _OR and not self.text.endswith("*")
-        return self.text if is_bare else _quoted(self.text)
+        text = self.text if is_bare or (self.is_beginning and not self.text) else _quoted(self.text)
+        return text + "*" * self.is_beginning
 
 
 class Term(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,18 +71,27 @@ class Term(msgspec.Struct, frozen=True, kw_only=True):
     """Any of them will do."""
     is_negated: bool = False
 
-    def matches(self, record: Record, at: datetime | None = None) -> bool | None:
+    def matches(self, record: Record, known: Beside | datetime | None = None) -> bool | None:
         """Whether an attempt meets it; `None`: that is not known."""
-        found = self.values_in(record, at)
+        return self.is_met_by(self.values_in(record, known))
+
+    def is_met_by(self, found: Sequence[Any] | None) -> bool | None:
+        """Whether values that an attempt has in the field meet it; `None`: that is not known."""
         if found is None:
             return None
         kind = FIELDS[self.field].kind
-        met = any(_meets(each, self.operator, value, kind) for each in found for value in self.values)
-        return met != self.is_negated
+        unsure = False
+        for each in found:
+            for value in self.values:
+                if _meets(each, self.operator, value, kind):
+                    if not isinstance(each, Unsure):
+                        return not self.is_negated
+                    unsure = True
+        return None if unsure else self.is_negated
 
-    def values_in(self, record: Record, at: datetime | None = None) -> Sequence[Any] | None:
+    def values_in(self, record: Record, known: Beside | datetime | None = None) -> Sequence[Any] | None:
         """What an attempt has in the field; `None`: that is not known."""
-        return FIELDS[self.field].read(record, self.key, at)
+        return FIELDS[self.field].read(record, self.key, beside(known))
 
     def __str__(self) -> str:
         shown = [str(value) for value in self.values]
@@ -100,145 +106,28 @@ class AttemptFilter(msgspec.Struct, frozen=True):
 
     terms: tuple[Term, ...] = ()
 
-    def matches(self, record: Record, at: datetime | None = None) -> bool:
+    def matches(self, record: Record, known: Beside | datetime | None = None) -> bool:
         """Whether an attempt is known to meet all terms.
 
         Args:
             record: the attempt.
-            at: when it began; `None`: not known.
+            known: when it began, or what else is known beside the record; `None`: nothing.
         """
-        return all(term.matches(record, at) for term in self.terms)
+        return all(term.matches(record, known) for term in self.terms)
+
+    def without(self, *fields: str) -> "AttemptFilter":
+        """The same without the terms of some fields."""
+        return AttemptFilter(tuple(term for term in self.terms if term.field not in fields))
+
+    def only(self, *fields: str) -> "AttemptFilter":
+        """Only the terms of some fields."""
+        return AttemptFilter(tuple(term for term in self.terms if term.field in fields))
 
     def __str__(self) -> str:
         return " ".join(map(str, self.terms))
 
 
-# ---------------------------------------------------------------------- what can be asked for
-
-
-class Field(NamedTuple):
-    """Something that a term can ask about."""
-
-    kind: _Kind
-    """How values are compared: `word` is one of `choices`, `any` a text or a number."""
-    read: Callable[[Record, str, datetime | None], Sequence[Any] | None]
-    """Its values in an attempt, by the key and the time; `None`: not known."""
-    is_keyed: bool = False
-    """Whether a dot and a key belong to its name."""
-    choices: tuple[str, ...] = ()
-
-
-def status_of(record: Record) -> str:
-    """What came of an attempt: one of `STATUSES`."""
-    if isinstance(record, ReportCaseFailure):
-        return "errored"
-    return "unjudged" if record.passed is None else "passed" if record.passed else "failed"
-
-
-def _judgements(record: Record, name: str) -> list[str] | None:
-    if isinstance(record, ReportCaseFailure):
-        return None
-    found = [
-        "passed" if result.value else "failed"
-        for result in record.results
-        if name in {result.name, result.evaluator} and isinstance(result.value, bool)
-    ]
-    found += ["errored" for failure in record.evaluator_failures if failure.name == name]
-    found += ["skipped" for skip in record.skipped if name in {skip.name, skip.key_of}]
-    return found or None
-
-
-def _scores(record: Record, name: str) -> list[Any] | None:
-    results = record.results if isinstance(record, ReportCase) else ()
-    return [each.value for each in results if each.name == name and kind_of(each.value) == "score"] or None
-
-
-def metric_of(record: Record, name: str) -> int | float | None:
-    """A number that was measured of an attempt: a metric, or what its trace adds up to; `None` if it was not measured."""
-    if name in record.metrics:
-        return record.metrics[name]
-    trace = record.trace
-    if trace is None:
-        return None
-    if name == COST:
-        return trace.total_cost
-    if name in {INPUT_TOKENS, OUTPUT_TOKENS} and trace.tokens_measured:
-        return trace.total_input_tokens if name == INPUT_TOKENS else trace.total_output_tokens
-    return len(trace.llm_calls) if name == "requests" and trace.llm_calls else None
-
-
-def _metric(name: str) -> Callable[[Record, str, datetime | None], list[int | float] | None]:
-    return lambda record, _key, _at: _listed(metric_of(record, name))
-
-
-def _tokens(record: Record) -> int | float | None:
-    parts = [metric_of(record, name) for name in (INPUT_TOKENS, OUTPUT_TOKENS)]
-    known = [part for part in parts if part is not None]
-    return sum(known) if known else None
-
-
-def _listed(value: Any) -> list[Any] | None:
-    return None if value is None else [value]
-
-
-def _tools(record: Record) -> list[str] | None:
-    trace = record.trace
-    return [call.name for call in trace.tool_calls] if trace is not None and trace.calls_known else None
-
-
-def _metadata(record: Record, key: str) -> list[Any]:
-    value = record.metadata.get(key) if isinstance(record.metadata, Mapping) else None
-    listed = value if isinstance(value, list | tuple) else [] if value is None else [value]
-    return [each for each in listed if isinstance(each, str | int | float)]
-
-
-def _as_text(value: Any) -> str:
-    return value if isinstance(value, str) else msgspec.json.encode(plain(value)).decode()
-
-
-def _input_texts(record: Record) -> list[str]:
-    trace = record.trace
-    asked = [turn.content for turn in trace.turns if turn.turn_type == "user_message"] if trace else []
-    return [_as_text(record.inputs), *asked]
-
-
-def _output_texts(record: Record) -> list[str]:
-    trace = record.trace
-    said = [turn.content for turn in trace.turns if turn.turn_type == "agent_message"] if trace else []
-    return [*said, *([_as_text(record.output)] if isinstance(record, ReportCase) else [])]
-
-
-def _texts(record: Record) -> list[str]:
-    raised = [record.error_message] if isinstance(record, ReportCaseFailure) else []
-    return [*_input_texts(record), *_output_texts(record), *raised]
-
-
-FIELDS: Final[Mapping[str, Field]] = {
-    "status": Field("word", lambda record, _key, _at: [status_of(record)], choices=STATUSES),
-    "tag": Field("name", lambda record, _key, _at: [*record.tags, *(record.trace.tags if record.trace else ())]),
-    "tool": Field("name", lambda record, _key, _at: _tools(record)),
-    "eval": Field("word", lambda record, key, _at: _judgements(record, key), is_keyed=True, choices=JUDGEMENTS),
-    "score": Field("number", lambda record, key, _at: _scores(record, key), is_keyed=True),
-    "metric": Field("number", lambda record, key, _at: _listed(metric_of(record, key)), is_keyed=True),
-    "meta": Field("any", lambda record, key, _at: _metadata(record, key), is_keyed=True),
-    "cost": Field("number", _metric(COST)),
-    "duration": Field("seconds", lambda record, _key, _at: _listed(record.task_duration or None)),
-    "tokens": Field("number", lambda record, _key, _at: _listed(_tokens(record))),
-    "input_tokens": Field("number", _metric(INPUT_TOKENS)),
-    "output_tokens": Field("number", _metric(OUTPUT_TOKENS)),
-    "requests": Field("number", _metric("requests")),
-    "time": Field("time", lambda _record, _key, at: _listed(at)),
-    "agent": Field("name", lambda record, _key, _at: _listed(record.trace.agent_name or None) if record.trace else None),
-    "model": Field("name", lambda record, _key, _at: _listed(record.trace.model) if record.trace else None),
-    "case": Field("name", lambda record, _key, _at: [record.source_case_name or record.name]),
-    "error": Field(
-        "name", lambda record, _key, _at: [record.error_type] if isinstance(record, ReportCaseFailure) else []
-    ),
-    "text": Field("text", lambda record, _key, _at: _texts(record)),
-    "input": Field("name", lambda record, _key, _at: _input_texts(record)),
-    "output": Field("name", lambda record, _key, _at: _output_texts(record)),
-}  # fmt: skip
-"""What a term can ask about, by its name."""
+# ---------------------------------------------------------------------- values
 
 _COMPARE: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
     ":": operator.eq,
@@ -249,7 +138,7 @@ _COMPARE: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
 }
 
 
-def _meets(value: Any, sign: Operator, wanted: Wanted, kind: _Kind) -> bool:
+def _meets(value: Any, sign: Operator, wanted: Wanted, kind: Kind) -> bool:
     """Whether one value of an attempt is what a term wants."""
     if kind == "time":
         moment = _moment(wanted.text)
@@ -273,11 +162,23 @@ def _meets(value: Any, sign: Operator, wanted: Wanted, kind: _Kind) -> bool:
 _UNITS: Final = {"ms": 0.001, "s": 1.0, "min": 60.0, "h": 3600.0}
 
 
-def _number(text: str, kind: _Kind) -> float | None:
+def _number(text: str, kind: Kind) -> float | None:
     found = re.fullmatch(r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?) ?(ms|s|min|h)?", text)
     if found is None or (found[2] and kind != "seconds"):
         return None
     return float(found[1]) * (_UNITS[found[2]] if found[2] else 1)
+
+
+def number_in(wanted: Wanted, kind: Kind) -> float | None:
+    """The number that a term names, of a field of some kind; `None` if it names none."""
+    return _number(wanted.text, kind)
+
+
+def time_range(wanted: Wanted) -> tuple[datetime, datetime]:
+    """The first and the last moment that a time names: those of a day, or twice the same."""
+    moment, day = _moment(wanted.text), _day(wanted.text)
+    assert moment is not None  # or the filter would have been refused
+    return moment, moment if day is None else moment + timedelta(days=1, microseconds=-1)
 
 
 def _day(text: str) -> date | None:
@@ -308,23 +209,60 @@ _VALUE: Final = re.compile(rf"{_QUOTED}|({_BARE_VALUE})", re.DOTALL)
 _WORD: Final = re.compile(rf"{_QUOTED}|([^\s\"]+)", re.DOTALL)
 
 
+class PlacedTerm(NamedTuple):
+    """A term, and where it stands in its filter."""
+
+    term: Term
+    start: int
+    end: int
+
+
 def parse_filter(text: str) -> AttemptFilter:
     """The filter that a text describes; an empty one lets every attempt through.
 
     Raises:
-        InvalidOptionError: it is not a filter; the message says where, and which fields there are.
+        FilterError: it is not a filter; the message says where, and which fields there are.
+    """
+    return AttemptFilter(tuple(placed.term for placed in parse_terms(text)))
+
+
+def parse_terms(text: str) -> list[PlacedTerm]:
+    """The terms that a text describes, with their places.
+
+    Raises:
+        FilterError: it is not a filter; the message says where, and which fields there are.
     """
     if not isinstance(text, str):
-        raise InvalidOptionError(f"a filter must be a text, got {text!r:.200}")
-    terms: list[Term] = []
+        raise FilterError(f"a filter must be a text, got {text!r:.200}")
+    terms: list[PlacedTerm] = []
     place = len(text) - len(text.lstrip())
     while place < len(text):
         term, end = _read_term(text, place)
         if end < len(text) and not text[end].isspace():
             raise _wrong(text, end, f"{text[end]!r} stands where a space should be")
-        terms.append(term)
+        terms.append(PlacedTerm(term, place, end))
         place = end + len(text[end:]) - len(text[end:].lstrip())
-    return AttemptFilter(tuple(terms))
+    return terms
+
+
+def without_comparison(wanted: AttemptFilter, *, also: Iterable[str] = ()) -> AttemptFilter:
+    """The filter, where nothing is compared.
+
+    Args:
+        wanted: the filter.
+        also: words of `is` that cannot be known here.
+
+    Raises:
+        FilterError: it has a term that means something only where two things are compared.
+    """
+    for term in wanted.terms:
+        compares = FIELDS[term.field].compares
+        if compares or (term.field == "is" and any(value.text in also for value in term.values)):
+            what = "a judge and people are" if term.field == "judge" else "two runs are"
+            raise FilterError(
+                f"filter {str(wanted)!r:.300}: {str(term)!r} means something only where {what} compared: leave it out here"
+            )
+    return wanted
 
 
 def field_named(text: str, *, why: str) -> Term:
@@ -409,7 +347,8 @@ def _read_value(text: str, place: int) -> tuple[Wanted, int]:
     if found is None or found[2] == _OR:
         raise _wrong(text, place, "expected a value; one with other signs is written in quotes")
     if found[1] is not None:
-        return Wanted(_unescaped(found[1])), found.end()
+        is_beginning = text.startswith("*", found.end())
+        return Wanted(_unescaped(found[1]), is_beginning), found.end() + is_beginning
     is_beginning = found[2].endswith("*")
     return Wanted(found[2].removesuffix("*"), is_beginning), found.end()
 
@@ -459,8 +398,8 @@ def _check_values(text: str, place: int, term: Term) -> None:
             raise _wrong(text, place, f"{str(value)!r} is no number")
 
 
-def _wrong(text: str, place: int, what: str) -> InvalidOptionError:
-    return InvalidOptionError(f"filter {text!r:.300}, character {place + 1}: {what}")
+def _wrong(text: str, place: int, what: str) -> FilterError:
+    return FilterError(f"filter {text!r:.300}, character {place + 1}: {what}", place)
 
 
 def all_of(filters: Iterable[str]) -> AttemptFilter:

@@ -44,13 +44,11 @@ class RunToCompare(NamedTuple):
     evaluators: KnownEvaluators
 
 
-class LightRun(NamedTuple):
+class _Read(NamedTuple):
     """What one pass over a run found."""
 
     report: Report
-    """With results, times and metrics alone."""
     positions: dict[str, int]
-    """Of the attempts, by their names."""
     first: dict[str, tuple[int, bytes | None]]
     """By the name of the case: the position of the attempt that its content is read from, and the hash of the case."""
 
@@ -65,7 +63,7 @@ def runs_to_compare(
         runs: the baseline first.
         hear: called now and then with the number of attempts that were read since; each is read once, or twice.
     """
-    found = [light_run(store, info, hear=hear) for info in runs]
+    found = [_read(store, info, hear) for info in runs]
     same = _same_everywhere([each.first for each in found])
     return [
         RunToCompare(
@@ -89,8 +87,7 @@ def _same_everywhere(firsts: Sequence[Mapping[str, tuple[int, bytes | None]]]) -
     }
 
 
-def light_run(store: Store, info: RunInfo, *, hear: Heard = lambda _: None) -> LightRun:
-    """A run without what its attempts were given, gave and did; `hear` as for `runs_to_compare`."""
+def _read(store: Store, info: RunInfo, hear: Heard) -> _Read:
     report = bare_report(info)
     names = Names(info.columns)
     shared, scored = shared_places(info.evaluators), scored_places(info.evaluators)
@@ -120,7 +117,7 @@ def light_run(store: Store, info: RunInfo, *, hear: Heard = lambda _: None) -> L
     if names.changes:
         name_results(report.cases, names)
     report.incomplete = report.incomplete or not_all_judged(report, unjudged)
-    return LightRun(report, positions, first)
+    return _Read(report, positions, first)
 
 
 def _lightened(record: Record, known: dict[Any, EvaluationResult]) -> Record:

@@ -7,6 +7,7 @@ from typing import Final, Literal, TypeAlias
 
 from calipers.errors import (
     CalipersError,
+    FilterError,
     InvalidOptionError,
     NotKnownError,
     RunMissingError,
@@ -23,9 +24,6 @@ Code: TypeAlias = Literal[
     "bad_request",
     "bad_filter",
     "forbidden",
-    "signed_out",
-    "wrong_host",
-    "too_many",
     "not_allowed",
     "gone",
     "conflict",
@@ -42,9 +40,6 @@ STATUS: Final[dict[Code, int]] = {
     "bad_request": 400,
     "bad_filter": 400,
     "forbidden": 403,
-    "signed_out": 401,
-    "wrong_host": 400,
-    "too_many": 429,
     "not_allowed": 405,
     "gone": 410,
     "conflict": 409,
@@ -61,15 +56,13 @@ STATUS: Final[dict[Code, int]] = {
 class Refusal(CalipersError):  # noqa: N818 - it is a normal answer, too
     """A request that is not answered as it was meant."""
 
-    def __init__(self, code: Code, message: str, at: int | None = None, *, etag: str | None = None) -> None:
+    def __init__(self, code: Code, message: str, at: int | None = None) -> None:
         super().__init__(message)
         self.code: Code = code
         self.message = message
         """What happened, and what to do."""
         self.at = at
         """Where in a filter, in characters from 0."""
-        self.etag = etag
-        """Of a conflict: what is there now."""
 
     @property
     def status(self) -> int:
@@ -79,10 +72,11 @@ class Refusal(CalipersError):  # noqa: N818 - it is a normal answer, too
     @property
     def answer(self) -> ProblemAnswer:
         """The body of the answer."""
-        return ProblemAnswer(error=Problem(code=self.code, message=self.message, at=self.at, etag=self.etag))
+        return ProblemAnswer(error=Problem(code=self.code, message=self.message, at=self.at))
 
 
 _CODES: Final[tuple[tuple[type[CalipersError], Code], ...]] = (
+    (FilterError, "bad_filter"),
     (InvalidOptionError, "bad_request"),
     (NotKnownError, "not_found"),
     (RunMissingError, "not_found"),
@@ -100,7 +94,7 @@ def refusal_of(error: BaseException) -> Refusal:
         return error
     for kind, code in _CODES:
         if isinstance(error, kind):
-            return Refusal(code, str(error))
+            return Refusal(code, str(error), error.at if isinstance(error, FilterError) else None)
     if isinstance(error, CalipersError):
         return Refusal("failed", str(error))
     said = " ".join(f"{type(error).__name__}: {error}".split())

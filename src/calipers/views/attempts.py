@@ -10,6 +10,7 @@ from calipers.data.jsonable import plain
 from calipers.data.record import Failure, ReportCase, ReportCaseFailure
 from calipers.data.result import EvaluationResult, EvaluatorFailure
 from calipers.data.trace import Trace, Turn, TurnType
+from calipers.report.complaints import why
 from calipers.report.report import Report
 from calipers.stats.number_text import dollars, number, plural, seconds
 
@@ -23,7 +24,6 @@ from .outcome import (
     name_of,
     outcome_of,
     reason_lines,
-    why,
 )
 from .page import Page
 from .text import visible

@@ -1,14 +1,10 @@
-"""Failures that are alike: the same evaluator, or the task, said the same of several cases.
+"""Failures that are alike (`calipers.report.complaints`): the same evaluator, or the task, said the same of several cases."""
 
-Two complaints are the same if they differ only in quoted text, lists and objects, numbers and ids: these are shown as
-`<…>`. So `expected 'Lima', got 'Cusco'` and `expected 'Rome', got 'Milan'` are one: `expected <…>, got <…>`.
-"""
-
-import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from calipers.data.record import ReportCaseFailure
+from calipers.report.complaints import MASK, mask
 from calipers.report.report import Report
 from calipers.stats.number_text import plural
 
@@ -24,14 +20,6 @@ _SHOWN = 5
 """Groups that are shown: the largest."""
 _NAMED = 2
 """Lines of case names below a group in the terminal."""
-_READ = 400
-"""Characters of a complaint that are compared."""
-
-_MASK = "<…>"
-_QUOTED = re.compile(r"""(?<![\w<])b?(['"`])(?:\\.|(?!\1(?!\w)).)*(?:\1|$)""")
-_BRACKETS = re.compile(r"\[[^\[\]{}]*\]|\{[^\[\]{}]*\}")
-_WITH_DIGITS = re.compile(r"[\w./:@+-]*\d(?:[\w./:@+-]*\w)?%?")
-_REPEATED = re.compile(rf"{_MASK}(?:(?:, | … |…){_MASK})+")
 
 
 class Cause(NamedTuple):
@@ -75,16 +63,6 @@ def causes(records: Iterable[Record]) -> list[Cause]:
     return sorted(groups, key=lambda group: -len(group.records))[:_SHOWN]
 
 
-def mask(text: str) -> str:
-    """The beginning of a text on one line, with `<…>` for what differs from case to case."""
-    text = " ".join(text[:_READ].split())
-    text = _QUOTED.sub(_MASK, text)
-    while (inner := _BRACKETS.sub(_MASK, text)) != text:
-        text = inner
-    text = _WITH_DIGITS.sub(_MASK, text)
-    return _REPEATED.sub(_MASK, text)
-
-
 def cause_title(report: Report) -> str:
     """What stands above the groups; where the report keeps only some failures, that only these are grouped."""
     kept = len(missed(report))
@@ -100,7 +78,7 @@ def cause_list(page: Page, report: Report) -> "Iterator[RenderableType]":
     yield page.line((cause_title(report), "bold"))
     for cause in found:
         count = plural(len(cause.records), "case")
-        text = cause.text.replace(_MASK, page.glyph(_MASK, "<...>"))
+        text = cause.text.replace(MASK, page.glyph(MASK, "<...>"))
         yield page.line((f"{count}: ", "bold"), (page.fit(text, 2 * page.width - len(count) - 4), "red"))
         yield page.indented(page.line((_names(page, cause.cases), "dim")))
 

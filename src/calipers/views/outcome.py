@@ -16,10 +16,10 @@ from typing import Any, Literal, TypeAlias, TypeVar, assert_never
 
 from calipers.data.jsonable import safe_repr
 from calipers.data.record import ReportCase, ReportCaseFailure
-from calipers.data.result import EvaluationResult
 from calipers.data.trace import ToolCall
+from calipers.report.complaints import complaints_of
 from calipers.report.report import Report
-from calipers.stats.number_text import number, plural
+from calipers.stats.number_text import plural
 
 from .text import held_text
 
@@ -80,16 +80,10 @@ def complaints(record: Record) -> list[tuple[str, str]]:
     if isinstance(record, ReportCaseFailure):
         tries = f"after {plural(record.tries, 'try', 'tries')}" if record.tries > 1 else ""
         return [(tries, record.error_message)]
-    found = [(result.name, why(result)) for result in record.results if result.value is False]
-    found += [(f"{each.name} (evaluator failed)", each.error_message) for each in record.evaluator_failures]
-    return found
-
-
-def why(result: EvaluationResult) -> str:
-    """Why an assertion failed: its reason, or else the grade behind it, or else just that it failed."""
-    if result.reason:
-        return result.reason
-    return "did not hold" if result.score is None else f"score {number(result.score)}"
+    return [
+        (f"{each.evaluator} (evaluator failed)" if each.did_not_finish else each.evaluator, each.why)
+        for each in complaints_of(record)
+    ]
 
 
 def reason_lines(reason: str) -> tuple[list[str], int]:
