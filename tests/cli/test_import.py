@@ -38,6 +38,15 @@ def test_a_run_goes_from_one_store_to_another(write_eval, calipers):
     assert here.stdout == there.stdout
 
 
+def test_traces_are_called_as_you_say_and_other_runs_keep_their_name(calipers):
+    done = calipers("import", str(DATA / "agent_spans.json"), "--name", "week 31")
+    assert (done.exit_code, "traces 'week 31' with 1 attempt" in done.stdout) == (0, True)
+    done = calipers("import", PYDANTIC, "--name", "week 31")
+    assert (done.exit_code, "'cities v1'" in done.stdout) == (0, True)
+    assert "--name week 31 is not used: it is for traces" in done.stderr
+    assert calipers("runs").stdout.count("week 31") == 1
+
+
 def test_a_file_that_cannot_be_read_does_not_keep_the_others_out(calipers, write):
     write("notes.txt", "no run\n")
     done = calipers("import", "notes.txt", PYDANTIC)

@@ -6,12 +6,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calipers.errors import InvalidOptionError
-from calipers.evaluators import EvaluationReason, MaxDuration
+from calipers.evaluators import EvaluationReason, MaxDuration, Skipped
 
 
-@given(st.floats(min_value=1e-6, max_value=1e6), st.floats(min_value=0, max_value=1e6))
+@given(st.floats(min_value=1e-6, max_value=1e6), st.floats(min_value=1e-9, max_value=1e6))
 def test_the_limit_itself_is_allowed(judge, limit, duration):
     assert judge(MaxDuration(limit), None, duration=duration).value == (duration <= limit)
+
+
+def test_a_time_that_was_not_measured_is_not_in_time(judge):
+    assert judge(MaxDuration(1), None, duration=0.0) == Skipped("no time was measured")
 
 
 def test_a_timedelta_is_a_limit(judge):

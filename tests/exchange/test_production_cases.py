@@ -1,6 +1,7 @@
 """Attempts of runs and traces become cases: what stays, what is left out, and what a case expects."""
 
 import json
+import re
 from collections import Counter
 
 import pytest
@@ -412,7 +413,8 @@ def test_no_personal_data_is_left_in_any_part_of_a_case(store, record, say, tmp_
     assert case.expected_tool_calls == [ToolCall("find", {"who": "[email-1]"})]
     made.dataset.to_file(tmp_path / "cases.yaml")
     written = (tmp_path / "cases.yaml").read_bytes() + repr(made.summary).encode()
-    assert not [each for each in [*secret, "hunter2222"] if each.encode() in written]
+    as_in_a_name = [re.sub(r"\W+", "-", each) for each in secret]
+    assert not [each for each in [*secret, *as_in_a_name, "hunter2222"] if each.encode() in written]
     assert made.summary.redacted is not None
     assert made.summary.redacted.keys() == {"email", "phone", "credit_card", "secrets"}
     assert made.summary.redacted_cases == 1

@@ -54,7 +54,7 @@ def test_files_and_folders_are_one_run_and_kept_once(store, tmp_path):
     files = import_traces([tmp_path / "0.json", tmp_path / "1.json"], store)
     folder = import_run(tmp_path, store)
     assert (files.run.attempts, files.is_new, folder.is_new) == (2, True, False)
-    assert [case.name for case in store.report(files.run.id).cases] == ["v1", "v2"]
+    assert [case.name for case in store.report(files.run.id).cases] == ["to-oslo-v1", "to-oslo-v2"]
 
 
 def test_a_run_that_died_is_a_failed_task(store, tmp_path):

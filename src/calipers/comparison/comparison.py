@@ -92,6 +92,8 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
     """Attempts that were taken over from earlier runs instead of being made."""
     in_flight: float | None = None
     """Tasks that were under way at once, on average; `None` if it is not known, as of a run that took over attempts."""
+    recorded: bool = False
+    """Whether no run of Calipers made its attempts, as of recorded traces."""
     under_faults: int = 0
     """Further attempts, under faults of the agent's tools: of these only the slice of each fault speaks."""
 
@@ -492,6 +494,7 @@ def _side(label: str, report: Report, columns: Columns, under_faults: Columns) -
         could_stop=report.stopping is not None,
         reused=0 if report.reuse is None else report.reuse.attempts_reused,
         in_flight=_in_flight(report, [*records, *faulty]),
+        recorded=report.seed is None,
         under_faults=len(faulty),
     )
 
@@ -506,11 +509,7 @@ def _in_flight(report: Report, records: Sequence[Record]) -> float | None:
 def _warnings(found: Comparison) -> list[str]:
     """What a reader has to know before believing the comparison."""
     sides = (found.baseline, found.candidate)
-    warnings = [
-        unanswered(side.unanswered, side.answered, side.attempts, whose=f" of {side.label}")
-        for side in sides
-        if side.unanswered
-    ]
+    warnings = [_unanswered(side) for side in sides if side.unanswered]
     warnings += [
         f"{side.label} is incomplete: {side.incomplete}" for side in sides if side.incomplete is not None
     ]
@@ -572,6 +571,11 @@ def _warnings(found: Comparison) -> list[str]:
             "evaluator decides"
         )
     return warnings
+
+
+def _unanswered(side: Side) -> str:
+    whose = f" of {side.label}"
+    return unanswered(side.unanswered, side.answered, side.attempts, whose=whose, recorded=side.recorded)
 
 
 def _under_faults(side: Side) -> str:

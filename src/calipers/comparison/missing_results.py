@@ -23,12 +23,28 @@ Numbers: TypeAlias = Sequence[float]
 """What counts of the attempts at a case; none where nothing was judged."""
 
 
-def unanswered(count: int, answered: Estimate | None, attempts: int, *, whose: str = "") -> str:
-    """That `count` of `attempts` got no answer, the pass rate of those that did, and what to do; `whose` names the run."""
+def unanswered(
+    count: int, answered: Estimate | None, attempts: int, *, whose: str = "", recorded: bool = False
+) -> str:
+    """That `count` of `attempts` got no answer, the pass rate of those that did, and what to do.
+
+    Args:
+        count: attempts without an answer.
+        answered: the pass rate of the others.
+        attempts: all of them.
+        whose: names the run.
+        recorded: no run of Calipers made them, so it was evaluators that got no answer.
+    """
+    them = "it" if count == 1 else "them"
+    again = (
+        f"score the run again to have {them} judged"
+        if recorded
+        else f"make {them} again with `calipers run --resume RUN --rerun-failed`"
+    )
     rate = "" if answered is None else f"of those answered {100 * answered.value:.1f} % passed; "
     return (
         f"{count:,} of {attempts:,} attempts{whose} got no answer because of a time-out, a connection or a server, "
-        f"and {'counts' if count == 1 else 'count'} as not passed; {rate}make {'it' if count == 1 else 'them'} again with `calipers run --resume RUN --rerun-failed`"
+        f"and {'counts' if count == 1 else 'count'} as not passed; {rate}{again}"
     )
 
 

@@ -186,9 +186,7 @@ def _expected_calls(ctx: EvaluatorContext) -> Any:
     if ctx.expected_tool_calls is not None:
         return ctx.expected_tool_calls
     if not ctx.has_expected_output:
-        return Skipped(
-            "the case says nothing about tool calls: give it expected_tool_calls=[...], or the evaluator the calls"
-        )
+        return Skipped("neither the case nor the evaluator says which tool calls to expect")
     expected = ctx.expected_output
     listed = expected if isinstance(expected, list | tuple) else _listed(expected)
     if listed is None:

@@ -40,6 +40,7 @@ from calipers.matching.matcher_data import read_call
 from calipers.report.attempt_fields import Record, metric_of, status_of
 from calipers.stats.draw import DrawnStratum
 
+from .attempt_name import first_words, name_without_words
 from .attempt_source import AttemptSource, began_at
 from .near_duplicates import same_text
 
@@ -51,7 +52,6 @@ Confirmation: TypeAlias = Literal["yes", "no", "conflict"]
 
 IDS: Final = re.compile(r"[0-9a-f]{32}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|\d{8}-\d{9}-[0-9a-f]{6,12}")
 """Ids that programs make: digits in them are no telephone number."""
-_LONGEST_NAME: Final = 48
 _OWN_FIELDS: Final = ("source_", "sample_")
 """How the fields of the metadata begin that say where a case is from."""
 
@@ -303,10 +303,10 @@ def _trace_id(record: Record) -> str | None:
 
 def _words_about(record: Record, source: AttemptSource, place: CasePlace) -> dict[str, str]:
     """What else is said of it in words, which may hold anything."""
-    trace = record.trace
+    trace, name = record.trace, name_without_words(record)
     models = dict.fromkeys(call.model for call in trace.llm_calls) if trace is not None else {}
     found = {
-        "source_attempt": "" if IDS.fullmatch(record.name) else record.name,
+        "source_attempt": "" if IDS.fullmatch(name) else name,
         "source_run_name": source.name,
         "source_agent": trace.agent_name if trace is not None else "",
         "source_model": (trace.model or ", ".join(models)) if trace is not None else "",
@@ -336,9 +336,4 @@ def _numbers(record: Record, place: CasePlace) -> dict[str, int | float]:
 
 def _name_of(request: Any) -> str:
     """The first words of a request, and a digest of all of it."""
-    slug = ""
-    for word in re.findall(r"\w+", words_of(request)):
-        if len(slug) + len(word) > _LONGEST_NAME:
-            break
-        slug += f"{word}-"
-    return f"{slug}{digest_of(request).hex()[:10]}"
+    return f"{first_words(words_of(request))}-{digest_of(request).hex()[:10]}".lstrip("-")

@@ -35,6 +35,8 @@ class FoundRun:
         self.report = report
         """Without attempts."""
         self.attempts = attempts
+        self.is_recording = False
+        """Whether its attempts are recorded conversations, which a store names by what was asked."""
         self.notes: dict[str, None] = {}
         """What could not be read or kept, each once, in order."""
 

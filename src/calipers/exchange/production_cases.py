@@ -46,6 +46,7 @@ from .attempt_case import (
     request_of,
     words_of,
 )
+from .attempt_name import name_without_words
 from .attempt_source import AttemptSource, began_at, open_sources
 from .near_duplicates import NearOne, Vectors
 from .placeholders import Hidden
@@ -298,7 +299,7 @@ class _Survey:
         # As it will stand in the file: two that differ in an address alone are the same there.
         shown = request if self.hidden is None else self.hidden.of({"request": request})["request"]
         known_by = digest_of(shown)
-        new = _Candidate(number, position, record.name, stratum, answer == "yes")
+        new = _Candidate(number, position, name_without_words(record), stratum, answer == "yes")
         if answer is not None and isinstance(record, ReportCase):
             new.outcome = known_by, output_digest(record.output)
             self._said.setdefault(new.outcome, set()).add(answer)

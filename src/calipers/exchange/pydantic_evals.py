@@ -130,6 +130,7 @@ def read_pydantic_evals(data: Any, what: str) -> FoundRun:
         dataset_name=report.dataset_name,
         metadata=metadata or None,
         repeat=_repeat(report),
+        seed=None,
     )
     _tell_apart(made, notes)
     found = FoundRun.of_report("report of pydantic_evals", made)

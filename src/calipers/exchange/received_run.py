@@ -32,6 +32,7 @@ from calipers.stores.run_info import RunInfo
 from calipers.stores.store import Store, patiently
 from calipers.stores.stored_attempt import StoredAttempt
 
+from .attempt_name import AttemptNames
 from .otlp_request import read_body
 from .recorded_traces import KIND, trace_record
 from .request_spool import RequestSpool, kept_ids, read_spool
@@ -71,14 +72,14 @@ class ReceivedRun:
         self.received = Received()
         self.replacing = threading.Lock()
         """Held while attempts that are stored are replaced or judged."""
-        self._names: dict[str, int] = {}
+        self._names = AttemptNames(getattr(store, "redact", ()))
         self._next = max((places.stop for places in store.done(info.id)), default=0)
         self._beaten = monotonic()
 
     @classmethod
     def begin(cls, store: Store, folder: Path, *, name: str | None, wait: float) -> "ReceivedRun":
         """A new run, with its spool in a folder of its own inside `folder`."""
-        info = store.begin_run(RunInfo(name=name or KIND, metadata={"received": "OTLP"}))
+        info = store.begin_run(_new_run(name))
         return cls(store, info, RequestSpool(folder / info.id), wait=wait)
 
     def sweep(self, now: float, *, at_once: bool = False) -> list[int]:
@@ -121,11 +122,12 @@ class ReceivedRun:
         found: list[StoredAttempt] = []
         for number, conversation in enumerate(traces_of(spans, trace.logs.values(), self._note)):
             is_there = number < len(trace.places)
-            record = trace_record(conversation, {} if is_there else self._names)
+            record = trace_record(conversation, {})
             position = self._next
             if is_there:
                 position, record.name = trace.places[number]
             else:
+                record.name = self._names.name_of(record)
                 self._next += 1
             found.append(pack(record, position, _NO_SLOTS)[0])
         return found
@@ -137,11 +139,13 @@ class ReceivedRun:
     def replay(self) -> None:
         """Put what waits in the spool into the inbox: what an earlier process acknowledged, and did not store."""
         places: dict[int, list[tuple[int, str]]] = {}
+        taken: list[str] = []
         for attempt in self.store.attempts(self.info.id, parts=False):
-            self._names.setdefault(attempt.case_name, 1)
+            taken.append(attempt.case_name)
             written = facts_of(attempt).trace_id
             if written is not None:
                 places.setdefault(int(written, 16), []).append((attempt.position, attempt.name))
+        self._names = AttemptNames(getattr(self.store, "redact", ()), taken)
         traces: dict[int, OpenTrace] = {}
         done: set[int] = set()
         whole: set[int] = set()
@@ -177,6 +181,10 @@ class ReceivedRun:
         return info
 
 
+def _new_run(name: str | None) -> RunInfo:
+    return RunInfo(name=name or KIND, metadata={"received": "OTLP"}, seed=None, keeps_settings=True)
+
+
 def _put_back(traces: dict[int, OpenTrace], item: Item, segment: int, seen: Counter[tuple[Any, ...]]) -> None:
     trace = traces.setdefault(item.trace_id, OpenTrace(item.trace_id, segment))
     if isinstance(item, SpanNode):
@@ -194,7 +202,7 @@ def unfinished_runs(store: Store, folder: Path, *, wait: float) -> Iterator[Rece
         try:
             info = store.run(place.name)
         except StoreError:  # it was deleted since, or is in another store
-            info = store.begin_run(RunInfo(name=KIND, metadata={"received": "OTLP"}))
+            info = store.begin_run(_new_run(None))
         else:
             if info.status == "running" and not info.is_abandoned():
                 continue

@@ -2,10 +2,10 @@
 
 | of the conversation | in the run |
 |---|---|
-| its id, else that of its trace | name of the case |
-| what the user said first, the last answer | inputs, output |
+| what the user said first, and its id, else that of its trace | name of the case (`attempt_name.py`) |
+| what the user said first, the last answer | inputs, output; inputs of `None` where it is not known what was asked |
 | tokens, cost, requests to models | metrics |
-| the whole of it | trace |
+| the whole of it, with its id and what could not be read of it | trace |
 | a run that failed and gave no answer | a failed task |
 
 Files that are given together are one recording, so that log records find their spans.
@@ -54,6 +54,7 @@ def read_traces_run(paths: Sequence[str | os.PathLike[str]]) -> FoundRun:
     report: Report[Any, Any, Any] = Report(
         name=first.agent_name or KIND,
         cases=[],
+        seed=None,
         started_at=first.created_at.isoformat() if first.created_at.timestamp() else None,
     )
 
@@ -64,22 +65,23 @@ def read_traces_run(paths: Sequence[str | os.PathLike[str]]) -> FoundRun:
             yield FoundAttempt(trace_record(Trace.from_dict(msgspec.json.decode(line)), taken))
 
     found = FoundRun.of_report(KIND, report, attempts)
+    found.is_recording = True
+    found.info.keeps_settings = True  # there are none
     found.notes = notes
     weakref.finalize(found, kept.close)
     return found
 
 
 def trace_record(trace: Trace, taken: dict[str, int]) -> Record:
-    """The attempt that a conversation is."""
-    told = dict(trace.metadata)
-    name = str(told.get("conversation_id") or trace.trace_id or "trace")
+    """The attempt that a conversation is, called by its id as long as no store names it."""
+    name = str(trace.metadata.get("conversation_id") or trace.trace_id or "trace")
     number = taken.get(name, 0) + 1
     taken[name] = number
     seconds = trace.total_latency_ms / 1000
     common: dict[str, Any] = {
         "name": name if number == 1 else f"{name} ({number})",
-        "inputs": trace.input_text,
-        "metadata": told or None,
+        "inputs": trace.input_text or None,
+        "metadata": None,  # it belongs to a case, and two conversations about the same are one case
         "expected_output": None,
         "task_duration": seconds,
         "total_duration": seconds,
@@ -87,7 +89,7 @@ def trace_record(trace: Trace, taken: dict[str, int]) -> Record:
         "trace_id": trace.trace_id,
         "metrics": trace_metrics(trace),
     }
-    failed = told.get("error")
+    failed = trace.metadata.get("error")
     record: Record
     if isinstance(failed, dict) and not trace.output_text:
         kind = failed["type"] or "Error"

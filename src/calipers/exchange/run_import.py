@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from calipers.data.argument_checks import check_text
 from calipers.data.human_label import HumanLabel
 from calipers.errors import CalipersError, ReportFormatError, StoreError
 from calipers.report.incomplete import Incomplete
@@ -31,11 +32,12 @@ from calipers.stores.evaluator_slots import EvaluatorSlots, scored_places
 from calipers.stores.packing import Record, pack, unpack
 from calipers.stores.run_info import RunInfo
 from calipers.stores.run_report import EvaluatorsInRecords, check_whole, labels_at
-from calipers.stores.store import Store
+from calipers.stores.store import Redact, Store
 from calipers.stores.store_url import open_store
 from calipers.stores.stored_attempt import StoredAttempt, StoredCell
 from calipers.views.jsonl import is_jsonl, record_line
 
+from .attempt_name import AttemptNames
 from .found_run import FoundRun, read_document
 from .inspect_log import is_inspect_log, read_archive, read_log
 from .pydantic_evals import is_pydantic_evals, read_pydantic_evals
@@ -58,6 +60,8 @@ class ImportedRun(NamedTuple):
     """False: it was there already, and nothing was written."""
     notes: tuple[str, ...]
     """What could not be read, or has no place in a run."""
+    is_recording: bool = False
+    """Whether it is a run of recorded conversations."""
 
 
 def import_run(path: str | os.PathLike[str], store: Store | str | os.PathLike[str]) -> ImportedRun:
@@ -76,33 +80,40 @@ def import_run(path: str | os.PathLike[str], store: Store | str | os.PathLike[st
 
 
 def import_traces(
-    paths: Sequence[str | os.PathLike[str]], store: Store | str | os.PathLike[str]
+    paths: Sequence[str | os.PathLike[str]],
+    store: Store | str | os.PathLike[str],
+    *,
+    name: str | None = None,
 ) -> ImportedRun:
     """Store the conversations that some files and folders hold as one run.
 
     Args:
         paths: of files and folders with spans, log records or message histories; together they are one recording.
         store: a store, or the URL or path of one, which is made if needed.
+        name: what to call the run; default: the name of the agent.
 
     Raises:
         ReportFormatError: they hold no conversation.
         StoreError: the run cannot be stored.
         OSError: a file cannot be read.
     """
-    return _import_into(store, read_traces_run(paths))
+    check_text("name", name, or_none=True)
+    return _import_into(store, read_traces_run(paths), name=name)
 
 
-def _import_into(store: Store | str | os.PathLike[str], found: FoundRun) -> ImportedRun:
+def _import_into(
+    store: Store | str | os.PathLike[str], found: FoundRun, *, name: str | None = None
+) -> ImportedRun:
     if isinstance(store, Store):
-        return _import(found, store)
+        return _import(found, store, name=name)
     with open_store(store) as opened:
-        return _import(found, opened)
+        return _import(found, opened, name=name)
 
 
 def import_files(
-    paths: Sequence[str | os.PathLike[str]], store: Store
+    paths: Sequence[str | os.PathLike[str]], store: Store, *, name: str | None = None
 ) -> Iterator[tuple[str, ImportedRun | CalipersError | OSError]]:
-    """Store the runs that are in some files, and say of each what came of it. All recordings among them are one run."""
+    """Store the runs that are in some files, and say of each what came of it. All recordings among them are one run, of this name."""
     recordings: list[str | os.PathLike[str]] = []
     for path in paths:
         try:
@@ -118,7 +129,7 @@ def import_files(
     if recordings:
         named = ", ".join(map(str, recordings))
         try:
-            yield named, import_traces(recordings, store)
+            yield named, import_traces(recordings, store, name=name)
         except (CalipersError, OSError) as error:
             yield named, error
 
@@ -190,7 +201,7 @@ def _unknown(path: Path) -> ReportFormatError:
     )
 
 
-def _import(found: FoundRun, store: Store) -> ImportedRun:
+def _import(found: FoundRun, store: Store, *, name: str | None = None) -> ImportedRun:
     in_records = EvaluatorsInRecords()
     digest = hashlib.sha256(
         msgspec.json.encode([found.info.name, found.info.dataset_name, found.info.metadata])
@@ -204,6 +215,7 @@ def _import(found: FoundRun, store: Store) -> ImportedRun:
     info = msgspec.structs.replace(
         found.info,
         id=found.info.id or f"{_moment(found.info.started_at)}-{digest.hexdigest()[:12]}",
+        name=name or found.info.name,
         evaluators=found.info.evaluators or in_records.evaluators(),
         total=found.info.total if found.info.id else found.info.total or count,
     )
@@ -223,9 +235,10 @@ def _import(found: FoundRun, store: Store) -> ImportedRun:
                 f"the store has another run with the id {info.id!r}: import into another store, or delete it "
                 f"first with `calipers prune --run {info.id} --yes`"
             )
-        return ImportedRun(there, found.kind, False, tuple(found.notes))
+        return ImportedRun(there, found.kind, False, tuple(found.notes), found.is_recording)
+    found.report.name = info.name
     run = _store(found, info, store, in_records)
-    return ImportedRun(run, found.kind, True, tuple(found.notes))
+    return ImportedRun(run, found.kind, True, tuple(found.notes), found.is_recording)
 
 
 def _store(found: FoundRun, info: RunInfo, store: Store, in_records: EvaluatorsInRecords) -> RunInfo:
@@ -233,7 +246,7 @@ def _store(found: FoundRun, info: RunInfo, store: Store, in_records: EvaluatorsI
     begun = store.begin_run(info)
     labels: list[HumanLabel] = []
     try:
-        for batch in _batches(_packed(found, begun, in_records, labels)):
+        for batch in _batches(_packed(found, begun, in_records, labels, getattr(store, "redact", ()))):
             store.append(
                 begun.id, [attempt for attempt, _ in batch], [cell for _, cells in batch for cell in cells]
             )
@@ -249,10 +262,17 @@ def _store(found: FoundRun, info: RunInfo, store: Store, in_records: EvaluatorsI
 
 
 def _packed(
-    found: FoundRun, run: RunInfo, in_records: EvaluatorsInRecords, labels: list[HumanLabel]
+    found: FoundRun,
+    run: RunInfo,
+    in_records: EvaluatorsInRecords,
+    labels: list[HumanLabel],
+    hooks: Sequence[Redact],
 ) -> Iterator[tuple[StoredAttempt, list[StoredCell]]]:
     """The attempts as they are stored; what people said of them is added to `labels`."""
+    names = AttemptNames(hooks) if found.is_recording else None
     for position, (record, stored) in enumerate(found.attempts()):
+        if names is not None:
+            record.name = names.name_of(record)
         if stored is None:
             slots = EvaluatorSlots(run.evaluators, in_records.of(record))
             packed = pack(record, position, slots, repeat=_repeat(record))

@@ -139,7 +139,13 @@ def _about(
         (baseline if policy.needs_baseline else None, " of the baseline"),
     ):
         if report is not None and (outage := report.infrastructure()) is not None:
-            yield unanswered(outage.count, outage.without, report.counts().attempts, whose=whose)
+            yield unanswered(
+                outage.count,
+                outage.without,
+                report.counts().attempts,
+                whose=whose,
+                recorded=report.seed is None,
+            )
     if baseline is not None and baseline.incomplete is not None:
         yield f"the baseline is incomplete: {baseline.incomplete}"
     if baseline is not None and baseline.failures and policy.needs_baseline:

@@ -109,8 +109,9 @@ class Report(msgspec.Struct, Generic[InputsT, OutputT, MetadataT], kw_only=True)
     metadata: dict[str, Any] | None = None
     """What the caller noted about the run."""
     repeat: int = 1
-    seed: int = 0
-    """From which every attempt's seed, and every random draw of the report, follows."""
+    seed: int | None = 0
+    """From which every attempt's seed, and every random draw of the report, follows. `None` if no run of Calipers made the attempts, as
+    of recorded traces: none can be made again."""
     started_at: str | None = None
     """When the run began: ISO 8601, UTC."""
     duration: float | None = None

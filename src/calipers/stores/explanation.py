@@ -155,9 +155,9 @@ def _beside_content(
     """Changes beside the content of the case and the task."""
     changes: list[str] = []
     notes = attempt_notes(then.output)
-    if notes.seed is not None and notes.seed != info.seed:
+    if notes.seed is not None and notes.seed != info.draw_seed:
         changes.append(
-            f"the seed was {notes.seed} and is {info.seed}, and the task or an evaluator asks for it "
+            f"the seed was {notes.seed} and is {info.draw_seed}, and the task or an evaluator asks for it "
             f"(the same seed: --seed {notes.seed})"
         )
     if notes.case is not None and notes.case != attempt_notes(attempt.output).case:

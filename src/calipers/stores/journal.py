@@ -232,7 +232,7 @@ class RunJournal:
         self.store = store
         self.info = info
         self.name = info.name
-        self.seed = info.seed
+        self.seed = info.draw_seed
         self.reuse = Reuse(run=info.id, notes=notes, losses=losses or [])
         self._setup = setup
         self._task = task

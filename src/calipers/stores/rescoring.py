@@ -62,7 +62,7 @@ from .attempt_notes import (
 from .evaluator_slots import EvaluatorSlots
 from .identities import EvaluatorIdentities, evaluator_key
 from .packing import facts_of, pack_cells, timeout_of, unpack, unpack_cells
-from .reuse import CHANGED, NO_SPANS, WITHOUT_HIDDEN, OutputType
+from .reuse import CHANGED, NO_SPANS, NOT_CAPTURED, WITHOUT_HIDDEN, OutputType
 from .run_info import RunInfo, StoredEvaluator, columns_of
 from .run_report import bare_report
 from .store import NameTakenError, Store
@@ -175,7 +175,9 @@ async def score_again_async(
             return report
         await prepare(evaluators)
         rescoring = Rescoring(opened, info, evaluators, dataset, OutputType(output_type), replace=replace)
-        incomplete = await rescoring.judge_all(msgspec.structs.replace(options, seed=info.seed), progress)
+        incomplete = await rescoring.judge_all(
+            msgspec.structs.replace(options, seed=info.draw_seed), progress
+        )
         outdate(opened, info.id, sorted(rescoring.asked.intersection(info.columns)), "judged_again")
         report = opened.report(info.id, keep="all" if rescoring.has_analyses else keep)
         if rescoring.has_analyses:
@@ -329,7 +331,8 @@ class Rescoring:
         if present:
             pairs = zip(self.places, self.plan.evaluators, strict=True)
             plan = Plan([planned for place, planned in pairs if place not in present], self.plan.results)
-        spans = NO_SPANS if notes.spans is None else SpanTree.from_dict(notes.spans)
+        lacking_spans = NOT_CAPTURED if self.info.seed is None else NO_SPANS
+        spans = lacking_spans if notes.spans is None else SpanTree.from_dict(notes.spans)
         recalled = Recalled(
             record=record,
             spans=spans,
@@ -393,7 +396,7 @@ class Rescoring:
             notes = CellNotes(
                 # The evaluators before it, and the code in what it judges, may be those of another run.
                 after="" if "results" in looked or changed or found.holds_code else None,
-                seed=self.info.seed if "seed" in looked else None,
+                seed=self.info.draw_seed if "seed" in looked else None,
                 case="" if "case" in looked else None,
                 as_plain=as_plain,
                 made=found.made if as_plain else (),
@@ -440,7 +443,7 @@ class _Journal:
         self._rescoring = rescoring
         self._writer = writer
         self.name = rescoring.info.name
-        self.seed = rescoring.info.seed
+        self.seed = rescoring.info.draw_seed
 
     def prepared(self, items: Iterator[Work]) -> Iterator[Work]:
         """The work as it is."""

@@ -105,6 +105,9 @@ def _returned(task: Any) -> Any:
         return None
 
 
+NOT_CAPTURED = SpanTreeRecordingError(
+    "the spans of this attempt were not kept, since it was not made by a run of Calipers: what could be read of it is its trace"
+)
 NO_SPANS = SpanTreeRecordingError(
     "the spans of this attempt were not kept, since no evaluator of its run read them: run it again, without reuse"
 )

@@ -101,11 +101,12 @@ class RunInfo(msgspec.Struct, kw_only=True):
     parameters: dict[str, Any] = {}
     """What the run was asked to do, as plain data: limits, timeouts, models."""
     repeat: int = 1
-    seed: int = 0
+    seed: int | None = 0
+    """`None` if no run of Calipers made the attempts, as of recorded traces: none can be made again."""
     total: int | None = None
     """Attempts to make; `None` if the length of the dataset is unknown."""
     keeps_settings: bool = False
-    """Whether tags and timeouts of cases are stored; False for runs that were made elsewhere."""
+    """Whether tags and timeouts of cases are stored; False for runs that were made elsewhere and may have some."""
     metadata: dict[str, Any] | None = None
     """What the caller noted about the run."""
     environment: dict[str, str] = {}
@@ -134,6 +135,11 @@ class RunInfo(msgspec.Struct, kw_only=True):
     """Why it cannot be read, in a list of runs; `None` if it can."""
     totals: Totals | None = None
     """What all attempts say together; `None` until `Store.totals` counts it."""
+
+    @property
+    def draw_seed(self) -> int:
+        """What draws about its attempts begin with, such as those of evaluators."""
+        return self.seed or 0
 
     @property
     def columns(self) -> list[str]:

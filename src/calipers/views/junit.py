@@ -184,7 +184,8 @@ def _lines(texts: Iterable[str]) -> str:
 
 
 def _properties(report: Report) -> Iterator[tuple[str, str]]:
-    yield "seed", str(report.seed)
+    if report.seed is not None:
+        yield "seed", str(report.seed)
     yield "repeat", str(report.repeat)
     yield "attempts", str(report.counts().attempts)
     yield "passed", str(report.counts().passed)

@@ -157,7 +157,7 @@ class Statement:
             facts[-1] += f", {faulty.attempts:,} of them under faults"
         if report.duration is not None:
             facts.append(seconds(report.duration))
-        return [*facts, f"seed {report.seed}"]
+        return facts if report.seed is None else [*facts, f"seed {report.seed}"]
 
     @cached_property
     def alerts(self) -> list[Line]:
@@ -418,7 +418,10 @@ def _unanswered(report: Report, confidence: float) -> Unanswered | None:
                 "if it had passed" if found.count == 1 else "if all of them had passed",
             ),
         ],
-        advice=f"The rate above counts {them} as not passed; {again} {them} again.",
+        advice=f"The rate above counts {them} as not passed; "
+        + (
+            f"score the run again to have {them} judged." if report.seed is None else f"{again} {them} again."
+        ),
     )
 
 
@@ -434,7 +437,7 @@ def _reading_text(reading: Reading) -> str:
 
 def _times(report: Report) -> Measure | None:
     times = report.durations(None)
-    if times is None:
+    if times is None or not times.longest:  # a message history tells no times
         return None
     facts = [_quantile("p50", times.p50, times.p50_interval)]
     short: list[str] = []

@@ -35,6 +35,12 @@ def test_changes_of_one_scale_share_it_and_plain_numbers_have_their_own(change):
     assert number.low == -1.0
 
 
+def test_what_is_neither_better_nor_worse_has_no_place_between_them(change):
+    requests, cost = spans([change(-10, 500, better=None), change(-1, 5, difference=2, better="lower")])
+    assert requests is None
+    assert cost.low == -1.0
+
+
 def test_no_difference_at_all_stands_in_the_middle(change):
     assert spans([change(0.0, 0.0, difference=0.0), change(difference=0.0)]) == [
         Span(0.0, 0.0, 0.0),

@@ -478,7 +478,7 @@ class Session:
                 cases=[],
                 dataset_name=dataset.name,
                 repeat=repeat,
-                seed=resumed.seed if seed is None and resumed is not None else seed or 0,
+                seed=resumed.draw_seed if seed is None and resumed is not None else seed or 0,
                 started_at=datetime.now(UTC).isoformat(),
             )
         )

@@ -23,6 +23,8 @@ calipers import run.jsonl
 calipers import report.json logs/*.eval
 # what an instrumented agent left behind, to be judged
 calipers import spans.json logs.json
+# called after the week that they are of
+calipers import spans/ --name week-31
 # into the store of the team
 calipers import report.json --store postgresql://evals@db.example.org/evals
 """
@@ -30,9 +32,10 @@ calipers import report.json --store postgresql://evals@db.example.org/evals
 
 @click.command(cls=Command, examples=EXAMPLES)
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, shell_complete=complete_files)
+@click.option("--name", metavar="NAME", help="What to call the run of traces. Default: the agent's name.")
 @store_option
 @redact_option
-def command(*, files: Sequence[str], store: str | None, redact: Sequence[str]) -> int:
+def command(*, files: Sequence[str], name: str | None, store: str | None, redact: Sequence[str]) -> int:
     """Keep runs that were made elsewhere: exported runs and reports of Calipers, reports of pydantic_evals, logs of Inspect AI, traces.
 
     The content of a file says which of them it is. Traces are spans (OTLP as JSON or protobuf, also with gzip), log records and message
@@ -52,7 +55,15 @@ def command(*, files: Sequence[str], store: str | None, redact: Sequence[str]) -
     with open_or_make(store, redact=redact) as opened:
         from calipers.exchange.run_import import import_files
 
-        return first_of([_told(path, found, opened) for path, found in import_files(files, opened)])
+        code, has_traces = PASSED, False
+        for path, found in import_files(files, opened, name=name):
+            code = first_of([code, _told(path, found, opened)])
+            has_traces = has_traces or isinstance(found, Exception) or found.is_recording
+        if name is not None and not has_traces:
+            note(
+                f"--name {name} is not used: it is for traces, and a run of another kind keeps the name that it has"
+            )
+        return code
 
 
 def _told(path: str, imported: "ImportedRun | CalipersError | OSError", store: "Store") -> int:

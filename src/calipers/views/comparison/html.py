@@ -137,10 +137,11 @@ def _lead(comparison: Comparison) -> Content:
     mark = say.LEAD_MARKS[outcome][0]
     drawn: Content = ""
     if change is not None:
+        (span,) = spans([change])
         drawn = element(
             "div",
             _scale(),
-            span_svg(spans([change])[0], label=say.sentence(change)),
+            "" if span is None else span_svg(span, label=say.sentence(change)),
             element("p", say.p_values_text(change), class_="note"),
             class_="scaled",
         )
@@ -182,7 +183,7 @@ def _table(title: str, changes: Sequence[Change], confidence: float) -> Content:
     return element("section", element("h2", title), element("div", table, class_="scroller"))
 
 
-def _row(change: Change, span: Span) -> Markup:
+def _row(change: Change, span: Span | None) -> Markup:
     value, ends = say.difference_text(change)
     notes = [note for note in (change.warning, say.lost_text(change)) if note]
     return element(
@@ -192,7 +193,7 @@ def _row(change: Change, span: Span) -> Markup:
         element("td", say.value_text(change, change.candidate), class_="number", data_label="candidate"),
         element("td", value, class_="number value"),
         element("td", ends, class_="ends"),
-        element("td", span_svg(span, label=say.sentence(change)), class_="drawing"),
+        element("td", "" if span is None else span_svg(span, label=say.sentence(change)), class_="drawing"),
         element("td", say.p_text(change.p_value), class_="number", data_label="p"),
         element("td", say.p_text(change.adjusted_p), class_="number", data_label="adjusted"),
         element(

@@ -131,7 +131,10 @@ def _plots(changes: Sequence[Change]) -> Iterator[str]:
     drawn = [
         f"{fit(change.name, 40):{width}}  {text_plot(span, _WIDTH)}"
         for change, span in zip(changes[:_ROWS], spans(changes[:_ROWS]), strict=True)
+        if span is not None
     ]
+    if not drawn:
+        return
     yield from code_block([title, *drawn])
     yield ""
 

@@ -14,13 +14,19 @@ class Span(NamedTuple):
     high: float | None
 
 
-def spans(changes: Sequence[Change]) -> list[Span]:
-    """Where each change stands on the scale that it shares with others of its kind; plain numbers have their own."""
+def spans(changes: Sequence[Change]) -> list[Span | None]:
+    """Where each change stands on the scale that it shares with others of its kind; plain numbers have their own.
+
+    `None` where neither more nor less is better, as of the number of requests: it has no place between worse and better.
+    """
     widest: dict[str, float] = {}
     for change in changes:
-        if change.scale != "number":
+        if change.scale != "number" and change.better is not None:
             widest[change.scale] = max(widest.get(change.scale, 0.0), _reach(change))
-    return [_span(change, widest.get(change.scale) or _reach(change)) for change in changes]
+    return [
+        None if change.better is None else _span(change, widest.get(change.scale) or _reach(change))
+        for change in changes
+    ]
 
 
 def text_plot(span: Span, width: int, *, glyphs: str = "├─●┤│") -> str:

@@ -203,7 +203,7 @@ def _table(
                 f"{before} {arrow} {after}",
                 value,
                 ends,
-                text_plot(span, width, glyphs=glyphs),
+                "" if span is None else text_plot(span, width, glyphs=glyphs),
                 say.p_text(change.p_value),
                 *([say.p_text(change.adjusted_p)] if adjusted else []),
             ]
