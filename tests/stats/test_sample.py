@@ -297,8 +297,8 @@ def test_the_interval_of_p90_covers_the_truth_as_often_as_it_says():
 # ---------------------------------------------------------------------- sketch
 
 
-def sketch(values):
-    made = QuantileSketch()
+def sketch(values, *, exactly=0):
+    made = QuantileSketch(exactly=exactly)
     for value in values:
         made.add(value)
     return made
@@ -311,6 +311,14 @@ def test_a_quantile_is_within_one_percent_of_an_order_statistic_at_its_rank(valu
     found = sketch(values).quantile(level)
     low, high = ordered[math.floor(rank)], ordered[math.ceil(rank)]
     assert low * 0.99 <= found <= high * 1.01
+
+
+@given(values=st.lists(st.floats(1e-9, 1e9), min_size=1), level=st.floats(0, 1))
+def test_few_values_are_kept_and_their_quantiles_and_mean_are_exact(values, level):
+    made = sketch(values, exactly=len(values))
+    assert made.quantile(level) == quantile(values, level)
+    assert made.mean == math.fsum(values) / len(values)
+    assert sketch(values, exactly=len(values) - 1).quantile(level) == sketch(values).quantile(level)
 
 
 @given(values=st.lists(st.floats(0, 1e6)))

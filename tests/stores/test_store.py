@@ -308,9 +308,9 @@ class Shaky(MemoryStore):
         self._first("find")
         return super().find(keys, **options)
 
-    def judged_at(self, run, positions):
+    def judged_at(self, run, positions, *, traces=True):
         self._first("judged_at")
-        yield from super().judged_at(run, positions)
+        yield from super().judged_at(run, positions, traces=traces)
 
     def remove_attempts(self, *args, **options):
         self._first("remove_attempts")

@@ -6,11 +6,14 @@ const ROOT = "/api/v1";
 
 /** What the server refused, with its reason; or that it cannot be reached (`code` is `offline`). */
 export class Refused extends Error {
+  readonly problem: Problem;
+
   constructor(
-    readonly problem: Problem,
+    problem: Pick<Problem, "code" | "message" | "at"> & Partial<Problem>,
     readonly status: number,
   ) {
     super(problem.message);
+    this.problem = { etag: null, ...problem };
   }
 }
 
@@ -25,13 +28,23 @@ export function call(path: string, query: Query = {}): string {
 /** The first answer of a page travels with it, so that nothing has to be asked before something is seen. */
 const inlined = new Map<string, unknown>();
 const first = document.getElementById("first");
-if (first?.textContent) for (const [href, answer] of Object.entries(JSON.parse(first.textContent))) inlined.set(href, answer);
+if (first?.textContent) for (const [href, answer] of Object.entries(JSON.parse(first.textContent))) inlined.set(ordered(href), answer);
+
+/** An address with its query in one order, so that the same question has one address. */
+function ordered(href: string): string {
+  const [path = "", query = ""] = href.split("?");
+  const parts = new URLSearchParams(query);
+  parts.sort();
+  const text = parts.toString();
+  return text ? `${path}?${text}` : path;
+}
 
 /** Answers by address, with the tag that says which state they are of. */
 const known = new Map<string, { tag: string | null; answer: unknown }>();
 const MOST_KNOWN = 200;
 
-export async function read<T>(href: string, signal?: AbortSignal): Promise<T> {
+export async function read<T>(address: string, signal?: AbortSignal): Promise<T> {
+  const href = ordered(address);
   if (inlined.has(href)) {
     const answer = inlined.get(href) as T;
     inlined.delete(href);
@@ -46,6 +59,12 @@ export async function read<T>(href: string, signal?: AbortSignal): Promise<T> {
   known.set(href, { tag: response.headers.get("ETag"), answer });
   if (known.size > MOST_KNOWN) known.delete(known.keys().next().value as string);
   return answer;
+}
+
+/** The text of something that is too long for an answer. */
+export async function whole(href: string): Promise<string> {
+  if (!href.startsWith(`${ROOT}/`)) throw new Refused({ code: "page", message: `${href} is no address of this server`, at: null }, 0);
+  return (await asked(href, {})).text();
 }
 
 let session: Promise<SessionAnswer> | undefined;
@@ -107,7 +126,7 @@ async function asked(href: string, options: RequestInit): Promise<Response> {
     throw new Refused({ code: "offline", message: "the server cannot be reached: is `calipers view` still running?", at: null }, 0);
   }
   if (response.ok || response.status === 304) return response;
-  let problem: Problem = { code: "store", message: `the server answered ${response.status}`, at: null };
+  let problem: ConstructorParameters<typeof Refused>[0] = { code: "store", message: `the server answered ${response.status}`, at: null };
   try {
     problem = ((await response.json()) as { error: Problem }).error ?? problem;
   } catch {

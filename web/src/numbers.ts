@@ -91,6 +91,12 @@ export function seconds(value: number): string {
   return minutes % 60 ? `${count(Math.floor(minutes / 60))} h ${minutes % 60} min` : `${count(minutes / 60)} h`;
 }
 
+/** How large something is: `34 kB`. */
+export function bytes(value: number): string {
+  if (value < 1000) return `${value} B`;
+  return value < 1e6 ? `${general(value / 1e3, 2)} kB` : `${value < 1e8 ? general(value / 1e6, 2) : count(value / 1e6)} MB`;
+}
+
 export interface Ends {
   low: number;
   high: number;

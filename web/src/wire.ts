@@ -4,6 +4,7 @@ export interface Problem {
   code: string;
   message: string;
   at: number | null;
+  etag: string | null;
 }
 
 export interface ProblemAnswer {
@@ -614,13 +615,31 @@ export interface LabelsAnswer {
   runs: RunRow[];
 }
 
+export interface LabelPlan {
+  run: string;
+  question: string;
+  person: string;
+  scale: string | null;
+  choices: string | null;
+  hide_expected: boolean;
+  show_metadata: boolean;
+  count: number | null;
+  judge: string | null;
+  seed: number | null;
+  width: number | null;
+}
+
 export interface LabelItem {
   position: number;
   case: string;
+  repeat: number;
+  repeats: number;
   number: number;
   input: ShownValue;
   output: ShownValue;
+  error: string | null;
   expected: ShownValue | null;
+  expected_calls: ShownValue | null;
   metadata: ShownValue | null;
   talk: Talk | null;
   trace: TraceSummary | null;
@@ -632,26 +651,34 @@ export interface LabelItem {
 export interface LabelProgress {
   done: number;
   of: number;
+  skipped: number;
   width: number | null;
   wanted_width: number | null;
   about_left: number | null;
+  why: string;
 }
 
 export interface LabelItemAnswer {
   question: LabelQuestion;
+  plan: LabelPlan;
   item: LabelItem | null;
+  ahead: LabelItem[];
   progress: LabelProgress;
-  can_undo: boolean;
+  last: number | null;
 }
 
 export interface LabelWrite {
-  run: string;
-  question: string;
-  person: string;
+  plan: LabelPlan;
   position: number;
   choice: number | null;
   note: string;
   etag: string;
+}
+
+export interface LabelUndo {
+  plan: LabelPlan;
+  position: number | null;
+  skipped: boolean;
 }
 
 export interface Measurement {

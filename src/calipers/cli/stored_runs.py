@@ -9,8 +9,8 @@ one process made without a name.
 """
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
@@ -49,14 +49,21 @@ def store_address(given: str | None) -> str:
 
 def open_kept(given: str | None, *, redact: Sequence[str] = ()) -> Store:
     """The store to read from, or to change, which has to be there."""
+    with opening(given) as address:
+        return open_store(address, existing=True, redact=hooks_at(redact))
+
+
+@contextmanager
+def opening(given: str | None, *, way: str = "give --store URL") -> Iterator[str]:
+    """A block that opens a store which has to be there, with its address; errors say what named it."""
     address = store_address(given)
     if address == DEFAULT and not Path(DEFAULT).exists():
         raise CommandError(
-            f"there is no store {DEFAULT!r} in this folder: `calipers run` makes one; give --store URL to use another",
+            f"there is no store {DEFAULT!r} in this folder: `calipers run` makes one; {way} to use another",
             USAGE,
         )
     try:
-        return open_store(address, existing=True, redact=hooks_at(redact))
+        yield address
     except StoreMissingError as error:
         raise CommandError(f"{error}{_named_by(given)}", USAGE) from error
     except StoreError as error:

@@ -45,6 +45,7 @@ from calipers.report.summary import (
     Counts,
     Durations,
     Infrastructure,
+    Repeats,
     Slice,
     Summary,
     Tally,
@@ -269,10 +270,22 @@ class Report(msgspec.Struct, Generic[InputsT, OutputT, MetadataT], kw_only=True)
         check_whole_number(
             "k", int(k) if isinstance(k, Integral) and not isinstance(k, int) else k, at_least=1
         )
+        if (
+            evaluator is None
+            and not self.keeps_all
+            and (kept := self._kept_repeats(k, confidence)) is not None
+        ):
+            return kept.any_of if estimate is pass_at_k else kept.all_of
         found = self._passes(evaluator)
         rate = found and estimate(found[0], k, clusters=found[1], confidence=confidence)
         why = "nothing was asserted" if evaluator is None else f"no attempt has an assertion {evaluator!r}"
         return _or_default(rate, default, estimate.__name__, why)
+
+    def _kept_repeats(self, k: int, confidence: float) -> Repeats | None:
+        """What was counted of so many attempts at each case, where not all attempts are kept."""
+        totals = self._counted(confidence)
+        repeats = None if totals is None else totals.repeats
+        return repeats if repeats is not None and repeats.k == k else None
 
     @overload
     def durations(self) -> Durations: ...

@@ -33,7 +33,7 @@ from calipers.data.spending import JUDGE_COST
 from calipers.errors import InvalidOptionError
 from calipers.report.case_units import CasePasses, Passes, Scores, Units
 from calipers.report.cost import Costs, CostTally
-from calipers.stats import Estimate, quantile
+from calipers.stats import Estimate, pass_at_k, pass_hat_k, quantile
 from calipers.stats.sample import QuantileSketch, quantile_ends
 
 RecordT = TypeVar("RecordT", bound=ReportCase | ReportCaseFailure)
@@ -156,6 +156,17 @@ class Slice(msgspec.Struct, kw_only=True):
     """The share of these cases that passed, over `pass_rate.n_units` cases; `None` if nothing was asserted."""
 
 
+class Repeats(msgspec.Struct, kw_only=True):
+    """What repeated attempts say of the cases: how likely one of several attempts passes, and how likely all do."""
+
+    k: int | None
+    """Attempts of which something was asserted, at each case; `None` if some cases have more than others."""
+    any_of: Estimate | None = None
+    """The chance that at least one of `k` attempts passes (pass@k)."""
+    all_of: Estimate | None = None
+    """The chance that all of them pass (pass^k)."""
+
+
 class UnderFaults(msgspec.Struct, kw_only=True):
     """The attempts under faults of the agent's tools, all faults together. An attempt counts whether its fault struck a call or not."""
 
@@ -190,6 +201,8 @@ class Totals(msgspec.Struct, kw_only=True):
     """What it cost; `None` in files of earlier versions, which did not count it."""
     under_faults: UnderFaults | None = None
     """The attempts under faults; `None` if there are none."""
+    repeats: Repeats | None = None
+    """What repeated attempts say; `None` if nothing was repeated or asserted, and in files of earlier versions, which did not count it."""
 
 
 class _Column:
@@ -300,6 +313,8 @@ class _Ledger:
         return Silence(attempts=self.ran, failed=failed, reason=self.reasons.most_common(1)[0][0])
 
 
+_EXACTLY = 20_000
+"""Attempts up to which the quantiles of their times are exact."""
 _MOST_TAGS = 1_000
 """Tags that are counted; where each case has its own, the first ones are no worse than others."""
 
@@ -331,7 +346,9 @@ class Tally:
         self._unreached_kinds: Counter[str] = Counter()
         self._unjudged = 0
         """Those of them whose task finished, and whose evaluators did not."""
-        self._seconds = QuantileSketch()
+        self._seconds = QuantileSketch(exactly=_EXACTLY)
+        self._finished = Passes()
+        """The attempts whose task finished, for the cases that they were made at."""
         self._metrics: dict[str, Scores] = {}
         self._costs = CostTally()
         self._failed_tasks: Counter[str] = Counter()
@@ -366,6 +383,7 @@ class Tally:
                 ledger.crashed[_stated(record)] += 1
             return
         self._seconds.add(record.task_duration)
+        self._finished.add(unit, True)
         if record.metrics:
             for name, value in record.metrics.items():
                 self._metric(name).add(unit, _float(value))
@@ -519,6 +537,24 @@ class Tally:
             else self._asserted.by_case(self._units, [self._lost, self._unreached])
         )
 
+    def repeats(self, *, confidence: float = 0.95) -> Repeats | None:
+        """What repeated attempts say of the cases; `None` if none was repeated, or nothing was asserted."""
+        parts = (self._asserted, self._lost, self._unreached)
+        if not any(part.units for part in parts) or (found := self.passes()) is None:
+            return None
+        cases, clusters = found
+        counts = {attempts for _, attempts in cases}
+        if len(counts) > 1:
+            return Repeats(k=None)
+        k = counts.pop()
+        if k == 1:
+            return None
+        return Repeats(
+            k=k,
+            any_of=pass_at_k(cases, k, clusters=clusters, confidence=confidence),
+            all_of=pass_hat_k(cases, k, clusters=clusters, confidence=confidence),
+        )
+
     def _nothing_asserted(self) -> bool:
         """If no attempt finished, the failures count where evaluators were to judge them."""
         return (
@@ -526,7 +562,7 @@ class Tally:
         )
 
     def durations(self) -> Durations | None:
-        """How long the finished tasks took, the quantiles within half a percent; `None` if none finished."""
+        """How long the finished tasks took, the quantiles of very many within half a percent; `None` if none finished."""
         seconds = self._seconds
         if seconds.mean is None:
             return None
@@ -535,8 +571,7 @@ class Tally:
             count=seconds.count,
             mean=seconds.mean,
             longest=seconds.largest,
-            # Which cases have an attempt that finished is not counted, so a case is taken to be lost for every one that did not.
-            cases=max(1, min(seconds.count, self._units.count - sum(self._failed_tasks.values()))),
+            cases=self._finished.alone + len(set(self._finished.units)),
         )
 
     def counts(self) -> Counts:
@@ -568,6 +603,7 @@ class Tally:
             infrastructure=self.infrastructure(confidence=confidence),
             costs=self.costs(confidence=confidence),
             under_faults=self.under_faults(confidence=confidence),
+            repeats=self.repeats(confidence=confidence),
         )
 
 

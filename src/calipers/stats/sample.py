@@ -249,18 +249,25 @@ def _quantile_at(ordered: list[float], level: float) -> float:
 
 
 class QuantileSketch:
-    """Counts values as they come; knows how many, their mean, the largest, and any quantile within half a percent.
+    """Counts values as they come; knows how many, their mean, the largest, and any quantile: of few values exactly, else within half a percent.
 
     Values are counted in buckets whose bounds grow by a fixed factor, so memory is constant and a quantile is known within a
     fixed share of its value (Masson, Rim & Lee, "DDSketch", 2019). Neighbouring bounds differ by 1 %, and a bucket answers with
     its middle. Values at or below a nanosecond share one bucket, for the values are durations.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, exactly: int = 0) -> None:
+        """A sketch of no values.
+
+        Args:
+            exactly: up to so many values, all are kept and nothing is approximate.
+        """
         self.count = 0
         self.total = 0.0
         self.largest = 0.0
         self._buckets: dict[int, int] = {}
+        self._exactly = exactly
+        self._values: list[float] = []
 
     def add(self, value: float) -> None:
         """Count a value that is not negative."""
@@ -269,13 +276,20 @@ class QuantileSketch:
         self.count += 1
         self.total += value
         self.largest = max(self.largest, value)
+        if self.count <= self._exactly:
+            self._values.append(value)
         bucket = floor(log(max(value, _SMALLEST)) * _PER_FACTOR)
         self._buckets[bucket] = self._buckets.get(bucket, 0) + 1
 
     @property
     def mean(self) -> float | None:
         """The mean of the values; `None` if there are none."""
-        return self.total / self.count if self.count else None
+        total = fsum(self._values) if self._keeps_all else self.total
+        return total / self.count if self.count else None
+
+    @property
+    def _keeps_all(self) -> bool:
+        return self.count <= self._exactly
 
     def quantile(self, level: float) -> float | None:
         """The value below which a share `level` of the values lies; `None` if there are none."""
@@ -283,6 +297,9 @@ class QuantileSketch:
             raise ValueError(f"a quantile level must lie between 0 and 1 (0.95 for p95), got {level!r}")
         if not self.count:
             return None
+        if self._keeps_all:
+            self._values.sort()
+            return _quantile_at(self._values, level)
         rank = level * (self.count - 1)
         seen = 0
         for bucket in sorted(self._buckets):

@@ -9,8 +9,8 @@ zlib, because every Python has it: on the JSON of traces a faster codec saves li
 
 import hashlib
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 from calipers.errors import StoreDamagedError
 
@@ -87,6 +87,111 @@ def restore(text: str, bodies: Mapping[bytes, bytes], run: str | None = None) ->
 def references(texts: Iterable[str | None], run: str | None = None) -> list[Reference]:
     """The references among stored texts."""
     return [found for text in texts if (found := reference(text, run)) is not None]
+
+
+# ---------------------------------------------------------------------- in pieces
+
+_PIECE: Final = 1 << 20
+"""Bytes of a piece at most."""
+_READ: Final = 1 << 16
+"""Bytes of a compressed text that are read at once."""
+_BETWEEN_PLACES: Final = 1 << 22
+"""Bytes from one place that is kept to the next: what is read in vain at most."""
+
+
+class _Place(NamedTuple):
+    """Where reading can begin in the middle of a text."""
+
+    offset: int
+    """In the text."""
+    read: int
+    """Bytes of the compressed text that led there."""
+    state: Any
+    """Of the decompressor."""
+
+
+class PackedText:
+    """A text as it is stored, compressed if it is large: read in pieces, or from the middle, without ever having the whole in memory.
+
+    Threads may read from it at the same time once it was read through.
+    """
+
+    def __init__(self, body: bytes, *, is_packed: bool, run: str | None = None) -> None:
+        """Take what is stored.
+
+        Args:
+            body: the text as bytes, or compressed.
+            is_packed: whether it is compressed.
+            run: that errors name.
+        """
+        self.body = body
+        self.is_packed = is_packed
+        self._run = run
+        self._places: list[_Place] = []
+
+    @classmethod
+    def of(cls, text: str) -> "PackedText":
+        """A text that is in memory anyway."""
+        return cls(text.encode(), is_packed=False)
+
+    @property
+    def size(self) -> int:
+        """Bytes that it takes in memory, about."""
+        return len(self.body) + 2 * _READ * len(self._places)
+
+    def pieces(self) -> Iterator[bytes]:
+        """The whole text, piece by piece.
+
+        Raises:
+            StoreDamagedError: it cannot be read.
+        """
+        if not self.is_packed:
+            yield self.body
+            return
+        self._places = [_Place(0, 0, zlib.decompressobj())]
+        offset = 0
+        for piece, read, state in self._unpacked(self._places[0]):
+            yield piece
+            offset += len(piece)
+            if offset - self._places[-1].offset >= _BETWEEN_PLACES and not state.eof:
+                self._places.append(_Place(offset, read, state.copy()))
+
+    def between(self, start: int, end: int) -> bytes:
+        """A part of the text, from one offset in bytes to another.
+
+        Raises:
+            StoreDamagedError: it cannot be read.
+        """
+        if not self.is_packed:
+            return self.body[start:end]
+        place = next(
+            (each for each in reversed(self._places) if each.offset <= start),
+            _Place(0, 0, zlib.decompressobj()),
+        )
+        found: list[bytes] = []
+        offset = place.offset
+        for piece, _, _ in self._unpacked(place):
+            found.append(piece[max(start - offset, 0) : max(end - offset, 0)])
+            offset += len(piece)
+            if offset >= end:
+                break
+        return b"".join(found)
+
+    def _unpacked(self, place: _Place) -> Iterator[tuple[bytes, int, Any]]:
+        """The text from a place on: each piece, with what was read of the compressed one, and the state behind it."""
+        state, read, body = place.state.copy(), place.read, memoryview(self.body)
+        try:
+            while not state.eof:
+                given = body[read : read + _READ]
+                piece = state.decompress(given, _PIECE)
+                read += len(given) - len(state.unconsumed_tail)
+                if not piece and not given:
+                    raise zlib.error("it ends too early")  # noqa: TRY301 - what is told below
+                yield piece, read, state
+        except zlib.error as error:
+            raise StoreDamagedError(
+                f"{_whose(self._run)} is damaged: a value cannot be read ({error})"
+            ) from None
 
 
 def _whose(run: str | None) -> str:

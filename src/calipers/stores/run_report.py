@@ -35,7 +35,7 @@ KEEPS: Final = ("all", "failed", "none")
 class Counted(msgspec.Struct, kw_only=True):
     """The counts of a run: made when they are first asked for, then kept with it."""
 
-    version: Literal[4] = 4
+    version: Literal[5] = 5
     """Counts of other versions are made again."""
     totals: Totals
     not_passed: list[int]

@@ -44,11 +44,13 @@ class RunToCompare(NamedTuple):
     evaluators: KnownEvaluators
 
 
-class _Read(NamedTuple):
+class LightRun(NamedTuple):
     """What one pass over a run found."""
 
     report: Report
+    """With results, times and metrics alone."""
     positions: dict[str, int]
+    """Of the attempts, by their names."""
     first: dict[str, tuple[int, bytes | None]]
     """By the name of the case: the position of the attempt that its content is read from, and the hash of the case."""
 
@@ -63,7 +65,7 @@ def runs_to_compare(
         runs: the baseline first.
         hear: called now and then with the number of attempts that were read since; each is read once, or twice.
     """
-    found = [_read(store, info, hear) for info in runs]
+    found = [light_run(store, info, hear=hear) for info in runs]
     same = _same_everywhere([each.first for each in found])
     return [
         RunToCompare(
@@ -87,7 +89,8 @@ def _same_everywhere(firsts: Sequence[Mapping[str, tuple[int, bytes | None]]]) -
     }
 
 
-def _read(store: Store, info: RunInfo, hear: Heard) -> _Read:
+def light_run(store: Store, info: RunInfo, *, hear: Heard = lambda _: None) -> LightRun:
+    """A run without what its attempts were given, gave and did; `hear` as for `runs_to_compare`."""
     report = bare_report(info)
     names = Names(info.columns)
     shared, scored = shared_places(info.evaluators), scored_places(info.evaluators)
@@ -117,7 +120,7 @@ def _read(store: Store, info: RunInfo, hear: Heard) -> _Read:
     if names.changes:
         name_results(report.cases, names)
     report.incomplete = report.incomplete or not_all_judged(report, unjudged)
-    return _Read(report, positions, first)
+    return LightRun(report, positions, first)
 
 
 def _lightened(record: Record, known: dict[Any, EvaluationResult]) -> Record:

@@ -318,13 +318,15 @@ class SqlRuns(Store):
         return found
 
     @override
-    def revision(self, run: str) -> str:
+    def revision(self, run: str, *, judging: bool = True) -> str:
         of_run = "SELECT no, generation, changes, status FROM runs WHERE id = ?"
         with self._reading() as db:
             rows = db.run(of_run, (safe_text(run),))
             if not rows:
                 raise unknown(run)
             number, *parts = rows[0]
+            if not judging:
+                return "-".join(map(str, parts))
             said = db.run(
                 "SELECT body FROM labels WHERE run = ? ORDER BY position, question, person", (number,)
             )

@@ -12,7 +12,7 @@ from typing_extensions import override
 
 from calipers.errors import StoreError
 
-from .blobs import Blobs, is_reference, references, restore
+from .blobs import Blobs, PackedText, is_reference, reference, references, restore
 from .packing import facts_of
 from .redaction import redacted_attempt, redacted_cell
 from .run_info import timestamp
@@ -34,6 +34,7 @@ _CELL_FIELDS = StoredCell.__struct_fields__[:-2]
 _ATTEMPT = ", ".join(_ATTEMPT_FIELDS)
 _HEAD = ", ".join(_ATTEMPT_FIELDS[:-3])
 _COLUMNS: dict[Parts, str] = {True: _ATTEMPT, False: _HEAD, "given": f"{_HEAD}, given"}
+_WITHOUT_TRACE = ", ".join([*_ATTEMPT_FIELDS[:-1], "NULL"])
 _CELL = ", ".join(_CELL_FIELDS)
 
 
@@ -169,17 +170,34 @@ class SqlStore(SqlJudging):
 
     @override
     def judged_at(
-        self, run: str, positions: Sequence[int]
+        self, run: str, positions: Sequence[int], *, traces: bool = True
     ) -> Iterator[tuple[StoredAttempt, list[StoredCell]]]:
+        columns = _ATTEMPT if traces else _WITHOUT_TRACE
         for some in chunks(sorted(positions), _PAGE):
             with self._reading() as db:
                 number = run_number(db, run)
-                sql = f"SELECT {_ATTEMPT}, cells FROM attempts WHERE run = ? AND position IN"  # noqa: S608
+                sql = f"SELECT {columns}, cells FROM attempts WHERE run = ? AND position IN"  # noqa: S608
                 rows = sorted(select_in(db, sql, (number,), some), key=lambda row: row[0])
                 sql = f"SELECT {_CELL} FROM cells WHERE run = ? AND position IN"  # noqa: S608
                 others = select_in(db, sql, (number,), some)
                 without = superseded_places(db, number)
             yield from self._with_cells(rows, others, run, without)
+
+    @override
+    def packed_trace(self, run: str, position: int) -> PackedText | None:
+        with self._reading() as db:
+            sql = "SELECT trace FROM attempts WHERE run = ? AND position = ?"
+            rows = db.run(sql, (run_number(db, run), position))
+            text: str | None = rows[0][0] if rows else None
+            if text is None:
+                return None
+            found = reference(text, run)
+            if found is None:
+                return PackedText.of(text)
+            bodies = db.run("SELECT body FROM blobs WHERE hash = ?", (found.hash,))
+        if not bodies:
+            return PackedText.of(restore(text, {}, run))  # which says what is missing
+        return PackedText(bytes(bodies[0][0]), is_packed=True, run=run)
 
     def _with_cells(
         self, rows: Sequence[Row], others: Sequence[Row], run: str, without: frozenset[int]

@@ -23,6 +23,7 @@ from calipers.errors import StoreError, StoreUnavailableError
 from calipers.report.report import Report
 from calipers.report.summary import Totals
 
+from .blobs import PackedText
 from .evaluator_slots import EvaluatorSlots, scored_places
 from .packing import Record, facts_of, pack, unpack
 from .run_info import RunInfo, State, Status, StoredEvaluator
@@ -278,8 +279,12 @@ class Store(ABC):
         """
 
     @abstractmethod
-    def revision(self, run: str) -> str:
+    def revision(self, run: str, *, judging: bool = True) -> str:
         """Changes whenever a report of the run may say something else: by attempts, results, labels, its end, or the passport of a judge.
+
+        Args:
+            run: its id.
+            judging: False: labels and passports do not count.
 
         Raises:
             RunMissingError: there is no such run.
@@ -317,9 +322,25 @@ class Store(ABC):
 
     @abstractmethod
     def judged_at(
-        self, run: str, positions: Sequence[int]
+        self, run: str, positions: Sequence[int], *, traces: bool = True
     ) -> Iterator[tuple[StoredAttempt, list[StoredCell]]]:
-        """Attempts at some positions, in order, each with its cells."""
+        """Attempts at some positions, in order, each with its cells.
+
+        Args:
+            run: its id.
+            positions: of the attempts; those without one are left out.
+            traces: False leaves `trace` empty, which may be by far the largest part.
+        """
+
+    def packed_trace(self, run: str, position: int) -> PackedText | None:
+        """The text of an attempt's trace, to be read in pieces; `None` if it has none, or is not there.
+
+        Raises:
+            StoreError: there is no such run.
+        """
+        for attempt, _ in self.judged_at(run, [position]):
+            return None if attempt.trace is None else PackedText.of(attempt.trace)
+        return None
 
     @abstractmethod
     def done(self, run: str) -> list[range]:

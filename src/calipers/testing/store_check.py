@@ -335,6 +335,8 @@ def _check_pages(store: Store) -> None:
     _expect(failed, list(range(0, many, 4)), "attempts that failed")
     some = [attempt.position for attempt, _ in store.judged_at(run.id, [900, 3])]
     _expect(some, [3, 900], "attempts at positions, in order")
+    bare = [attempt.trace for attempt, _ in store.judged_at(run.id, [3], traces=False)]
+    _expect(bare, [None], "attempts at positions, without traces")
     counts = {len(cells) for _, cells in store.judged(run.id, failed=False, parts=False)}
     _expect(counts, {3}, "cells of each attempt")
     ordered = all(a.position < b.position for (a, _), (b, _) in pairwise(store.judged(run.id)))

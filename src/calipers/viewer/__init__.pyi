@@ -1,0 +1,2 @@
+from calipers.viewer.serving import make_app as make_app
+from calipers.viewer.serving import serve as serve

@@ -20,10 +20,12 @@ from starlette.routing import BaseRoute, Route
 
 from .api_call import ROOT, ApiCall
 from .download import Download
+from .labelling import delete_label, labels_answer, next_label, put_label
 from .pages import page_routes
 from .refusal import Refusal
 from .request_threads import RequestThreads, leaving
 from .responses import FRESH, as_json, download, is_settled, problem
+from .run_answer import run_answer
 from .run_rows import runs_answer
 from .session_facts import session_answer
 from .viewed_store import ViewedStore
@@ -31,6 +33,11 @@ from .viewed_store import ViewedStore
 CALLS: Final[tuple[ApiCall, ...]] = (
     ApiCall("GET", "/session", session_answer),
     ApiCall("GET", "/runs", runs_answer),
+    ApiCall("GET", "/runs/{run}", run_answer),
+    ApiCall("GET", "/label", labels_answer),
+    ApiCall("GET", "/label/next", next_label),
+    ApiCall("PUT", "/label", put_label),
+    ApiCall("DELETE", "/label", delete_label),
 )
 """Every call of the API."""
 
@@ -68,6 +75,9 @@ class Application:
         ]
         found.append(Route(f"{ROOT}/{{rest:path}}", _no_call))
         return [*found, *page_routes(self.viewed, self._workers, self.answer_at)]
+
+    def end(self) -> None:
+        """Say that the server is about to end: streams end by themselves."""
 
     def close(self) -> None:
         """End what is being worked on."""

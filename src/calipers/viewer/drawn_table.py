@@ -3,7 +3,8 @@
 What a table says is decided in `views.report_table`, so that a new column of a report is a column here.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 from calipers.stats.estimate import Estimate
 from calipers.stats.number_text import confidence_text, mean_text, percent, plural, rate_text
@@ -13,7 +14,10 @@ from calipers.views.report_table import Count, Labels, Measured, Missing, Named,
 
 from .wire import Cell, Column, DrawnTable, WireLine, WirePart
 
-_LABELS = 4
+Range = tuple[float, float]
+"""The smallest and the largest value that a score can have."""
+
+_LABELS: Final = 4
 """Labels of one evaluator that are named in its row."""
 
 
@@ -22,11 +26,18 @@ def wire_line(line: Line) -> WireLine:
     return [WirePart(text=part.text, tone=part.tone) for part in line]
 
 
-def drawn_table(table: Table) -> DrawnTable:
-    """A table of a report."""
+def drawn_table(table: Table, ranges: Mapping[str, Range] | None = None) -> DrawnTable:
+    """A table of a report.
+
+    Args:
+        table: as the report has it.
+        ranges: of the scores of evaluators that declare one, by their names.
+    """
     columns = [Column(title=column.title, kind=column.kind) for column in table.columns]
     return DrawnTable(
-        columns=columns, rows=[[_cell(each) for each in row] for row in table.rows], note=table.note
+        columns=columns,
+        rows=[[_cell(each, ranges or {}) for each in row] for row in table.rows],
+        note=table.note,
     )
 
 
@@ -45,7 +56,7 @@ def text_table(
     return DrawnTable(columns=columns, rows=[[Cell(text=each) for each in row] for row in rows], note=note)
 
 
-def estimate_cell(estimate: Estimate, *, is_rate: bool, range: tuple[float, float] | None = None) -> Cell:  # noqa: A002 - the word of the answer
+def estimate_cell(estimate: Estimate, *, is_rate: bool, range: Range | None = None) -> Cell:  # noqa: A002 - the word of the answer
     """A rate or a mean as a cell."""
     value, ends = (rate_text if is_rate else mean_text)(estimate.value, estimate.interval)
     return Cell(
@@ -71,13 +82,12 @@ def spoken(estimate: Estimate, *, is_rate: bool, unit: str = "case") -> str:
     return ", ".join([*said, plural(estimate.n_units, unit)])
 
 
-def _cell(cell: ReportCell) -> Cell:
+def _cell(cell: ReportCell, ranges: Mapping[str, Range]) -> Cell:
     match cell:
         case Named():
             return Cell(text=cell.name + cell.suffix, tone="strong")
         case Measured():
-            of_grades = cell.scores_of is not None and cell.scores_of.kind == "assertion"
-            return estimate_cell(cell.estimate, is_rate=cell.is_rate, range=(0.0, 1.0) if of_grades else None)
+            return estimate_cell(cell.estimate, is_rate=cell.is_rate, range=_range(cell, ranges))
         case Labels():
             return Cell(text=_label_text(cell))
         case Missing():
@@ -86,6 +96,16 @@ def _cell(cell: ReportCell) -> Cell:
             return Cell(text=cell.shown, tone=cell.tone if cell.shown else "plain")
         case str():
             return Cell(text=cell)
+
+
+def _range(cell: Measured, ranges: Mapping[str, Range]) -> Range | None:
+    """Between what a mean can lie: what its evaluator declares, or 0 and 1 for grades and where the interval was made for these."""
+    summary, interval = cell.scores_of, cell.estimate.interval
+    if summary is not None and summary.kind == "score" and summary.evaluator in ranges:
+        return ranges[summary.evaluator]
+    is_graded = summary is not None and summary.kind == "assertion"
+    is_share = interval is not None and interval.method == "bounded-wilson"
+    return (0.0, 1.0) if is_graded or is_share else None
 
 
 def _label_text(cell: Labels) -> str:

@@ -24,6 +24,9 @@ Code: TypeAlias = Literal[
     "bad_request",
     "bad_filter",
     "forbidden",
+    "signed_out",
+    "wrong_host",
+    "too_many",
     "not_allowed",
     "gone",
     "conflict",
@@ -40,6 +43,9 @@ STATUS: Final[dict[Code, int]] = {
     "bad_request": 400,
     "bad_filter": 400,
     "forbidden": 403,
+    "signed_out": 401,
+    "wrong_host": 400,
+    "too_many": 429,
     "not_allowed": 405,
     "gone": 410,
     "conflict": 409,
@@ -56,13 +62,15 @@ STATUS: Final[dict[Code, int]] = {
 class Refusal(CalipersError):  # noqa: N818 - it is a normal answer, too
     """A request that is not answered as it was meant."""
 
-    def __init__(self, code: Code, message: str, at: int | None = None) -> None:
+    def __init__(self, code: Code, message: str, at: int | None = None, *, etag: str | None = None) -> None:
         super().__init__(message)
         self.code: Code = code
         self.message = message
         """What happened, and what to do."""
         self.at = at
         """Where in a filter, in characters from 0."""
+        self.etag = etag
+        """Of a conflict: what is there now."""
 
     @property
     def status(self) -> int:
@@ -72,7 +80,7 @@ class Refusal(CalipersError):  # noqa: N818 - it is a normal answer, too
     @property
     def answer(self) -> ProblemAnswer:
         """The body of the answer."""
-        return ProblemAnswer(error=Problem(code=self.code, message=self.message, at=self.at))
+        return ProblemAnswer(error=Problem(code=self.code, message=self.message, at=self.at, etag=self.etag))
 
 
 _CODES: Final[tuple[tuple[type[CalipersError], Code], ...]] = (

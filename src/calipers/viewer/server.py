@@ -1,67 +1,121 @@
-"""The viewer's server: listens on an address of this machine until it is told to end."""
+"""The viewer's server: listens on this machine, or on an address with a password, until it is told to end."""
 
+import signal
 import socket
+import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from types import FrameType
+from typing import Final
 
 import uvicorn
+from starlette.types import ASGIApp
+from typing_extensions import override
 
 from calipers.errors import InvalidOptionError
 
 from .application import Application, make_starlette
+from .gatekeeper import LOOPBACK, Access, Gatekeeper, is_loopback
+from .running_viewer import noted
+from .tokens import new_token
 from .viewed_store import ViewedStore
 
-
-def make_app(viewed: ViewedStore) -> Any:
-    """The viewer as an ASGI application."""
-    return make_starlette(Application(viewed))
+PORT: Final = 8400
+"""Where a viewer listens, unless another program does."""
+_LAST_ANSWERS: Final = 3
+"""Seconds that requests may take to end when all is over."""
+_CONNECTIONS: Final = 500
+"""Connections at the same time; more are refused."""
+_WILDCARDS: Final = ("0.0.0.0", "::", "")  # noqa: S104 - they are what needs a trusted host
 
 
 class ViewerServer:
     """A viewer that is served at an address."""
 
-    def __init__(self, viewed: ViewedStore, *, host: str = "127.0.0.1", port: int = 0) -> None:
-        """Take the port; `run` or `in_thread` serves.
+    def __init__(
+        self,
+        viewed: ViewedStore,
+        *,
+        host: str = "127.0.0.1",
+        port: int | None = None,
+        password: str | None = None,
+        trusted_hosts: Sequence[str] = (),
+    ) -> None:
+        """Take the port. `run` or `in_thread` serves.
+
+        Args:
+            viewed: the store.
+            host: the address to listen on. One that other machines reach needs a password.
+            port: to listen on; 0 for any that is free. Default: 8400 or, if that is taken, any that is free.
+            password: that lets someone in, besides tokens.
+            trusted_hosts: further names of this server in the addresses of browsers.
 
         Raises:
-            InvalidOptionError: the port is taken, or the address is not one of this machine.
+            InvalidOptionError: the port is taken, the address is not one of this machine, or lacks a password or a trusted host.
         """
+        check_address(host, password, trusted_hosts)
         self.viewed = viewed
         self.host = host
-        self._socket = _bound(host, port)
-        self.port: int = self._socket.getsockname()[1]
+        self._sockets = _bound_anywhere(host) if port is None else _bound(host, port)
+        self.port: int = self._sockets[0].getsockname()[1]
+        try:
+            self.access = Access(
+                hosts=hosts_of(host, self.port, trusted_hosts),
+                name=str(self.port),
+                password=password,
+                csrf=viewed.csrf,
+            )
+        except BaseException:
+            self._close_sockets()
+            raise
         self.application = Application(viewed)
-        config = uvicorn.Config(
-            make_starlette(self.application),
-            log_level="warning",
-            access_log=False,
-            server_header=False,
-            date_header=True,
-            lifespan="off",
-            ws="none",
-            timeout_graceful_shutdown=3,
+        self._server = _Server(
+            uvicorn.Config(
+                Gatekeeper(make_starlette(self.application), self.access),
+                http="h11",
+                log_level="warning",
+                access_log=False,
+                server_header=False,
+                proxy_headers=False,
+                lifespan="off",
+                ws="none",
+                limit_concurrency=_CONNECTIONS,
+                timeout_graceful_shutdown=_LAST_ANSWERS,
+            ),
+            self.application,
         )
-        self._server = uvicorn.Server(config)
 
     @property
     def url(self) -> str:
-        """Where the viewer is."""
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"http://{host}:{self.port}"
+        """Where the viewer is, without a token."""
+        host = "127.0.0.1" if self.host in _WILDCARDS else self.host
+        return f"http://{_in_address(host)}:{self.port}"
+
+    def address(self, path: str = "/") -> str:
+        """The address of a page with a new token, which opens once."""
+        return f"{self.url}{path}{'&' if '?' in path else '?'}token={new_token(self.access.secret)}"
 
     def run(self) -> None:
-        """Serve until the process is told to end."""
+        """Serve until the process is told to end, by Ctrl-C or SIGTERM."""
         try:
-            self._server.run(sockets=[self._socket])
+            with noted(self.url, self.viewed.url, self.access.secret):
+                self._server.run(sockets=self._sockets)
         finally:
             self.close()
 
+    def stop(self) -> None:
+        """End `run`, from any thread."""
+        self._server.stop()
+
     def close(self) -> None:
-        """End what is being worked on."""
-        self._socket.close()
+        """Give back the port, and end what is being worked on."""
+        self._close_sockets()
         self.application.close()
+
+    def _close_sockets(self) -> None:
+        for each in self._sockets:
+            each.close()
 
     @contextmanager
     def in_thread(self) -> Iterator["ViewerServer"]:
@@ -71,20 +125,132 @@ class ViewerServer:
         try:
             yield self
         finally:
-            self._server.should_exit = True
+            self.stop()
             thread.join()
 
 
-def _bound(host: str, port: int) -> socket.socket:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    found = socket.socket(family, socket.SOCK_STREAM)
+class _Server(uvicorn.Server):
+    """A server that Ctrl-C ends, and nothing else: uvicorn would raise the signal again."""
+
+    def __init__(self, config: uvicorn.Config, application: Application) -> None:
+        super().__init__(config)
+        self._application = application
+
+    @contextmanager
+    @override
+    def capture_signals(self) -> Iterator[None]:
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        numbers = [signal.SIGINT, signal.SIGTERM]
+        if sys.platform == "win32":
+            numbers.append(signal.SIGBREAK)
+        before = {number: signal.signal(number, self.handle_exit) for number in numbers}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    @override
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        self._application.end()
+        super().handle_exit(sig, frame)
+
+    def stop(self) -> None:
+        """End, from any thread."""
+        self._application.end()
+        self.should_exit = True
+
+
+def app_of(viewed: ViewedStore, *, hosts: Iterable[str], password: str) -> ASGIApp:
+    """A viewer for another server, behind its gatekeeper."""
+    access = Access(hosts=hosts, name="shared", csrf=viewed.csrf, password=password)
+    return Gatekeeper(make_starlette(Application(viewed)), access)
+
+
+def check_address(host: str, password: str | None, trusted_hosts: Sequence[str]) -> None:
+    """See that an address that others can reach has a password, and one that stands for many a name.
+
+    Raises:
+        InvalidOptionError: it lacks one.
+    """
+    if is_loopback(host):
+        return
+    if password is None:
+        raise InvalidOptionError(
+            f"{host!r} can be reached from other machines, so it needs a password: set CALIPERS_VIEW_PASSWORD, or give --password to be "
+            "asked for one. To look from your machine at a viewer on a server, leave --host out and forward the port: "
+            "ssh -L 8400:127.0.0.1:8400 SERVER"
+        )
+    if host in _WILDCARDS and not trusted_hosts:
+        raise InvalidOptionError(
+            f"{host!r} stands for every address of this machine: say with --trusted-host by which name or address browsers reach it, "
+            "such as --trusted-host evals.example.com"
+        )
+
+
+def hosts_of(host: str, port: int, trusted_hosts: Iterable[str]) -> list[str]:
+    """What `Host` may say to a server: its own address, and the names that were given, each with its port or ours."""
+    own = [] if host in _WILDCARDS else [_in_address(host)]
+    found = [f"{each}:{port}" for each in dict.fromkeys([*LOOPBACK, *own])]
+    for each in trusted_hosts:
+        has_port = ":" in each.rpartition("]")[2] if each.startswith("[") else ":" in each
+        found += [each] if has_port else [each, f"{each}:{port}"]
+    return found
+
+
+def _in_address(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
+
+
+def _bound_anywhere(host: str) -> list[socket.socket]:
     try:
-        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        found.bind((host, port))
+        return _bound(host, PORT)
+    except InvalidOptionError:
+        return _bound(host, 0)
+
+
+def _bound(host: str, port: int) -> list[socket.socket]:
+    """Sockets that listen; of this machine's own address both kinds, where it has both, since `localhost` may mean either."""
+    if host not in {"127.0.0.1", "localhost"}:
+        return [_listening(host, port)]
+    first = _listening("127.0.0.1", port)
+    try:
+        return [first, _listening("::1", first.getsockname()[1])]
+    except InvalidOptionError as error:
+        if _is_missing(error.__cause__):
+            return [first]
+        first.close()
+        if port:
+            raise
+        return _bound(host, 0)  # another program has the port of the other kind
+
+
+def _is_missing(error: BaseException | None) -> bool:
+    """Whether this machine has no addresses of that kind."""
+    import errno
+
+    return isinstance(error, OSError) and error.errno in {errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT}
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    shown = f"{_in_address(host)}:{port}"
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        found = socket.socket(family, kind, protocol)
+    except OSError as error:
+        raise InvalidOptionError(f"cannot listen on {shown}: {error.strerror or error}") from error
+    try:
+        if sys.platform != "win32":  # where it would let two servers have one port
+            found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            found.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        found.bind(address)
         found.listen(128)
     except OSError as error:
         found.close()
         raise InvalidOptionError(
-            f"cannot listen on {host}:{port}: {error.strerror or error}; --port 0 takes any that is free"
+            f"cannot listen on {shown}: {error.strerror or error}. Leave --port out, or give another, to take a free one"
         ) from error
     return found

@@ -9,22 +9,24 @@ import os
 import queue
 import secrets
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, TypeVar
 
 from calipers.errors import StoreError, StoreMissingError
 from calipers.stores.run_info import RunInfo
 from calipers.stores.sql_runs import SqlRuns
 from calipers.stores.sqlite import MemoryStore, SqliteStore
-from calipers.stores.store import Store
+from calipers.stores.store import Redact, Store
 from calipers.stores.store_url import open_store
 
 from .deadline import Deadline, current_deadline
 from .refusal import Refusal
 from .run_index import RunIndex
 from .run_indexes import RunIndexes
+
+_T = TypeVar("_T")
 
 READERS: Final = 6
 """Requests that read at the same time."""
@@ -36,13 +38,19 @@ class ViewedStore:
     """The store that a viewer serves."""
 
     def __init__(
-        self, store: str | os.PathLike[str] | Store, *, read_only: bool = False, deadline: float = SECONDS
+        self,
+        store: str | os.PathLike[str] | Store,
+        *,
+        read_only: bool = False,
+        redact: Sequence[Redact] = (),
+        deadline: float = SECONDS,
     ) -> None:
         """Open the store.
 
         Args:
             store: its URL or path, or an open store, which stays open when this is closed.
             read_only: write nothing, not even what would make the next look faster.
+            redact: hooks that take out what must not be written of labels; see `calipers.stores.hide_keys`.
             deadline: seconds that a request may take.
 
         Raises:
@@ -53,6 +61,7 @@ class ViewedStore:
         """What every write has to carry, so that a page of another site cannot make one. It is another one at each start."""
         self._given = store if isinstance(store, Store) else None
         self._address = store.url if isinstance(store, Store) else store
+        self._redact = redact
         self._lock = threading.Lock()
         self._mine = threading.local()
         """The store that this thread reads from."""
@@ -62,12 +71,15 @@ class ViewedStore:
         self._era = 0
         """How often the file was replaced."""
         self._closed = False
-        self._writer = self._given or _opened(self._address, read_only=read_only)
+        self._writer = self._given or open_store(
+            self._address, existing=True, read_only=read_only, redact=redact
+        )
         self.url = self._writer.url
         """Where it is, without a password."""
         self.read_only = read_only or bool(getattr(self._writer, "read_only", False))
         """Whether nothing may be written."""
         self._writing = threading.RLock()
+        self._kept: dict[Callable[[], Any], Any] = {}
         self._file = _identity_of(self._writer)
         self._indexes = RunIndexes(self.reading)
 
@@ -192,6 +204,19 @@ class ViewedStore:
         """
         return self._indexes.of(run) if patience is None else self._indexes.of(run, patience=patience)
 
+    # ------------------------------------------------------------------ what parts of the viewer remember
+
+    def kept(self, make: Callable[[], _T]) -> _T:
+        """What a part of the viewer remembers of this store: made when it is first asked for, by the class or function that is its key.
+
+        What has a method `close` is closed with the store.
+        """
+        with self._lock:
+            if make not in self._kept:
+                self._kept[make] = make()
+            found: _T = self._kept[make]
+        return found
+
     # ------------------------------------------------------------------ life
 
     def _check_file(self) -> None:
@@ -217,7 +242,9 @@ class ViewedStore:
                 self._era += 1
                 self._made = 0
                 self._writer.close()
-                self._writer = _opened(self._address, read_only=self.read_only)
+                self._writer = open_store(
+                    self._address, existing=True, read_only=self.read_only, redact=self._redact
+                )
                 self._file = found
                 self._indexes.forget()
 
@@ -234,12 +261,12 @@ class ViewedStore:
         with self._lock:
             self._closed = True
             self._empty()
+            kept = list(self._kept.values())
+        for each in kept:
+            if callable(close := getattr(each, "close", None)):
+                close()
         if self._given is None:
             self._writer.close()
-
-
-def _opened(address: str | os.PathLike[str], *, read_only: bool) -> Store:
-    return open_store(address, existing=True, read_only=read_only)
 
 
 def _identity_of(store: Store) -> tuple[int, int] | None:

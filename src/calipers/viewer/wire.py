@@ -36,6 +36,8 @@ class Problem(_Wire, kw_only=True, frozen=True):
     """For people: what happened, and what to do."""
     at: int | None = None
     """Where in a filter, in characters from 0."""
+    etag: str | None = None
+    """Of a conflict: what is there now, to be sent to write over it."""
 
 
 class ProblemAnswer(_Wire, kw_only=True, frozen=True):
@@ -810,14 +812,37 @@ class LabelQuestion(_Wire, kw_only=True, frozen=True):
     """Attempts with an answer of anyone."""
     of: int
     judge: str | None = None
+    """The evaluator of the run that is called like the question, which the labels check and correct."""
 
 
 class LabelsAnswer(_Wire, kw_only=True, frozen=True):
-    """`GET /label`: the questions of the store."""
+    """`GET /label`: the questions of the store, those that were answered last first."""
 
     questions: list[LabelQuestion]
     runs: list[RunRow]
     """Runs that could be labelled: the newest fifty."""
+
+
+class LabelPlan(_Wire, kw_only=True, frozen=True):
+    """Who labels what, and how: all of it stands in the address of the page."""
+
+    run: str
+    question: str
+    person: str
+    scale: str | None = None
+    """Answers are whole numbers, such as `1-5`."""
+    choices: str | None = None
+    """Answers are one of these words, separated by commas. Neither: yes or no."""
+    hide_expected: bool = False
+    show_metadata: bool = False
+    count: int | None = None
+    """Label only so many attempts: those that tell most about the judge, or random ones where there is none; `None`: all."""
+    judge: str | None = None
+    """Whose result the labels are to correct. Default: the evaluator that is called like the question."""
+    seed: int | None = None
+    """Of the random order, or of the draw; it is part of every answer."""
+    width: float | None = None
+    """How wide the interval of the corrected rate may be."""
 
 
 class LabelProgress(_Wire, kw_only=True, frozen=True):
@@ -825,11 +850,15 @@ class LabelProgress(_Wire, kw_only=True, frozen=True):
 
     done: int
     of: int
+    skipped: int = 0
+    """Attempts that were passed over; they come again when nothing else is left."""
     width: float | None = None
     """Of the interval of the corrected rate, with the labels so far; `None` if there is no judge to correct, or too few labels."""
     wanted_width: float | None = None
     about_left: int | None = None
     """Labels that would reach it; `None` if that is not known."""
+    why: str = ""
+    """Why the width is not known, if it could be."""
 
 
 class LabelItem(_Wire, kw_only=True, frozen=True):
@@ -837,41 +866,63 @@ class LabelItem(_Wire, kw_only=True, frozen=True):
 
     position: int
     case: str
+    """The name of the case."""
+    repeat: int = 1
+    repeats: int = 1
+    """How often each case was attempted."""
     number: int
     """How many-th of the queue it is, from 1."""
     input: ShownValue
     output: ShownValue
+    error: str | None = None
+    """Why the task failed, in place of an output."""
     expected: ShownValue | None
     """`None`: it is hidden."""
+    expected_calls: ShownValue | None = None
     metadata: ShownValue | None = None
+    """`None`: it was not asked for."""
     talk: Talk | None = None
     trace: TraceSummary | None = None
     sounds: list[Sound] = []
     own: PersonLabel | None = None
-    """What this person said of it before."""
+    """What this person said of it before, and took back."""
     etag: str
-    """To be sent as `If-Match` with the answer."""
+    """To be sent with the answer, so that what was said meanwhile is not written over."""
 
 
 class LabelItemAnswer(_Wire, kw_only=True, frozen=True):
-    """`GET /label/next?run=&question=&person=…` and what every write of a label answers: the next one, or the end."""
+    """`GET /label/next?run=&question=&person=…` (all of a `LabelPlan`), and what every write of a label answers: the next one, or the end."""
 
     question: LabelQuestion
+    plan: LabelPlan
+    """As it is carried out: with its seed, and with the id of the run."""
     item: LabelItem | None
+    ahead: list[LabelItem]
+    """What comes then, so that the page need not wait."""
     progress: LabelProgress
-    can_undo: bool
+    last: int | None
+    """The position of the decision that undo takes back; `None`: there is none."""
 
 
 class LabelWrite(_Wire, kw_only=True, frozen=True):
-    """`PUT /label`: a decision. `value` is an index into the choices; `None` skips. `DELETE /label` undoes the last one."""
+    """`PUT /label`: a decision. Answered with 409 and what was said meanwhile if that is not what the page has seen."""
 
-    run: str
-    question: str
-    person: str
+    plan: LabelPlan
     position: int
     choice: int | None
+    """The place among the choices; `None`: skip."""
     note: str = ""
     etag: str = ""
+
+
+class LabelUndo(_Wire, kw_only=True, frozen=True):
+    """`DELETE /label`: take a decision back, and show its attempt again."""
+
+    plan: LabelPlan
+    position: int | None = None
+    """As `last` says; `None`: the last one, whichever it is."""
+    skipped: bool = False
+    """Instead of one decision, take back all that were skips."""
 
 
 class Disagreement(_Wire, kw_only=True, frozen=True):
@@ -970,6 +1021,6 @@ class RunsChanged(_Wire, kw_only=True, frozen=True):
 ANSWERS: tuple[type[Any], ...] = (
     ProblemAnswer, SessionAnswer, RunsAnswer, TrendAnswer, RunAnswer, SlicesAnswer, FacetsAnswer, GroupsAnswer, CasesAnswer,
     CaseAnswer, HistoryAnswer, TraceAnswer, StepsAnswer, FoundStepsAnswer, CompareAnswer, ComparedCaseAnswer, LabelsAnswer,
-    LabelItemAnswer, LabelWrite, JudgesAnswer, FilterAnswer, CompletionsAnswer, Progress, RunsChanged,
+    LabelItemAnswer, LabelWrite, LabelUndo, JudgesAnswer, FilterAnswer, CompletionsAnswer, Progress, RunsChanged,
 )  # fmt: skip
 """What the page's types are made of."""

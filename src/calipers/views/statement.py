@@ -321,7 +321,8 @@ def _headline(report: Report, rate: Estimate, confidence: float) -> Headline:
     counts, faulty = report.counts(), report.under_faults(confidence=confidence)
     over = f"{plural(rate.n_observations, 'attempt')} at " if rate.n_observations != rate.n_units else ""
     left_out = counts.attempts - rate.n_observations - (0 if faulty is None else faulty.attempts)
-    has_repeats = report.repeat > 1 and not count_dropped(report)
+    are_counted = report.totals is not None and report.totals.repeats is not None
+    has_repeats = report.repeat > 1 and (are_counted or not count_dropped(report))
     repeats = _repeats(report, confidence) if has_repeats else []
     k = report.repeat
     return Headline(

@@ -1,7 +1,6 @@
 """What a trace says as a waterfall: its steps in order, each with when it began, how long it took, tokens and cost, as data.
 
-The message of a user begins a *turn*; what follows it belongs to that turn and stands one deeper. A turn lasts until the last of
-its steps ended. Of any other step the time is what was recorded.
+`step_columns` decides what belongs to which turn of the user, and how long it took.
 
 Times count from the first step that has one. What was not recorded is `None`, never 0: a request without tokens was not
 measured, and a step without a time has no place on the scale. Of a long trace the middle is folded into one entry, which adds up
@@ -9,17 +8,14 @@ what it hides.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
-from math import isfinite
-from typing import Any, Final, Literal, TypeAlias
+from dataclasses import dataclass
+from typing import Final
 
-from calipers.data.argument_checks import check_whole_number, is_number
-from calipers.data.trace import Trace, Turn, TurnType
+from calipers.data.argument_checks import check_whole_number
+from calipers.data.trace import Trace
 from calipers.stats.number_text import dollars, plural, seconds
 
-StepKind: TypeAlias = Literal["user", "agent", "model", "tool"]
-"""A message of the user or of the agent, a request to a model, a call of a tool."""
+from .step_columns import KINDS, StepColumns, StepKind
 
 STEPS: Final = 60
 """Steps of a waterfall that are shown unless more are asked for."""
@@ -107,14 +103,13 @@ def trace_statement(trace: Trace, *, max_steps: int | None = STEPS) -> TraceStat
         InvalidOptionError: a limit below 2.
     """
     check_whole_number("max_steps", max_steps, at_least=2, or_none=True)
-    steps = trace_steps(trace)
-    extent = max((end for step in steps if (end := _last(step)) is not None), default=None)
+    columns = trace_columns(trace)
     return TraceStatement(
         title=trace.agent_name or trace.model or "",
-        rows=_folded(steps, max_steps),
-        facts=trace_facts(trace, extent_ms=extent),
-        extent_ms=extent,
-        notes=list(_notes(steps)),
+        rows=_folded(_rows(columns), max_steps),
+        facts=trace_facts(trace, extent_ms=columns.extent_ms),
+        extent_ms=columns.extent_ms,
+        notes=trace_notes(columns),
     )
 
 
@@ -125,82 +120,83 @@ def trace_facts(trace: Trace, *, extent_ms: float | None = None) -> list[str]:
         trace: what an agent did.
         extent_ms: how long its steps took together, which may overlap; default: the total of the trace.
     """
-    facts = [plural(len(trace.turns), "step")]
-    if trace.calls_known:
-        facts.append(plural(len(trace.tool_calls), "tool call"))
-    if trace.tokens_measured:
-        facts.append(f"{trace.total_input_tokens:,} tokens in, {trace.total_output_tokens:,} out")
-    if trace.total_cost is not None:
-        facts.append(("at least " if trace.unpriced_calls else "") + dollars(trace.total_cost))
-    if extent_ms or trace.latency_measured:
-        facts.append(seconds((extent_ms or trace.total_latency_ms) / 1000))
+    return facts_in_words(
+        steps=len(trace.turns),
+        calls=len(trace.tool_calls) if trace.calls_known else None,
+        tokens=(trace.total_input_tokens, trace.total_output_tokens) if trace.tokens_measured else None,
+        cost=trace.total_cost,
+        is_least=bool(trace.unpriced_calls),
+        took_ms=extent_ms or (trace.total_latency_ms if trace.latency_measured else None),
+    )
+
+
+def facts_in_words(
+    *,
+    steps: int,
+    calls: int | None,
+    tokens: tuple[int, int] | None,
+    cost: float | None,
+    is_least: bool,
+    took_ms: float | None,
+) -> list[str]:
+    """What a trace adds up to, in words; `None` is left out.
+
+    Args:
+        steps: of any kind.
+        calls: of tools.
+        tokens: in and out.
+        cost: in US dollars.
+        is_least: whether the cost of some requests is not known.
+        took_ms: time in milliseconds.
+    """
+    facts = [plural(steps, "step")]
+    if calls is not None:
+        facts.append(plural(calls, "tool call"))
+    if tokens is not None:
+        facts.append(f"{tokens[0]:,} tokens in, {tokens[1]:,} out")
+    if cost is not None:
+        facts.append(("at least " if is_least else "") + dollars(cost))
+    if took_ms is not None:
+        facts.append(seconds(took_ms / 1000))
     return facts
+
+
+def trace_columns(trace: Trace) -> StepColumns:
+    """All steps of a trace, as columns."""
+    columns = StepColumns()
+    for turn in trace.turns:
+        columns.add(turn)
+    columns.close()
+    return columns
 
 
 def trace_steps(trace: Trace) -> list[TraceStep]:
     """All steps of a trace, in order."""
-    moments = [_moment(turn) for turn in trace.turns]
-    first = min((moment for moment in moments if moment is not None), default=None)
-    found: list[TraceStep] = []
-    within = 0
-    for number, (turn, moment) in enumerate(zip(trace.turns, moments, strict=True), 1):
-        begins = turn.turn_type is TurnType.USER_MESSAGE
-        offset = None if moment is None or first is None else (moment - first).total_seconds() * 1000
-        found.append(_step(turn, number, depth=0 if begins else within, start_ms=offset))
-        within = 1 if begins else within
-    return list(_lasting(found))
+    return _rows(trace_columns(trace))
 
 
-def _step(turn: Turn, number: int, *, depth: int, start_ms: float | None) -> TraceStep:
-    if (call := turn.tool_call) is not None:
-        return TraceStep(
-            number=number,
-            kind="tool",
-            label=str(call.name),
-            depth=depth,
-            start_ms=start_ms,
-            took_ms=_amount(call.latency_ms),
-            failed=not call.success,
-            error=str(call.error or ""),
+def _rows(columns: StepColumns) -> list[TraceStep]:
+    return [
+        TraceStep(
+            number=place + 1,
+            kind=KINDS[columns.kind[place]],
+            label=columns.label[place],
+            depth=int(columns.parent[place] >= 0),
+            start_ms=_known(columns.start_ms[place]),
+            took_ms=_known(columns.took_ms[place]),
+            tokens=None
+            if columns.tokens_in[place] < 0
+            else (columns.tokens_in[place], columns.tokens_out[place]),
+            cost=_known(columns.cost[place]),
+            failed=bool(columns.failed[place]),
+            error=columns.error.get(place, ""),
         )
-    if (asked := turn.llm_call) is not None:
-        counted = bool(asked.input_tokens or asked.output_tokens)
-        error = asked.metadata.get("error")
-        return TraceStep(
-            number=number,
-            kind="model",
-            label=str(asked.model),
-            depth=depth,
-            start_ms=start_ms,
-            took_ms=_amount(asked.latency_ms),
-            tokens=(int(asked.input_tokens), int(asked.output_tokens)) if counted else None,
-            cost=_amount(asked.cost),
-            failed=error is not None,
-            error="" if error is None else str(error),
-        )
-    kind: StepKind = "user" if turn.turn_type is TurnType.USER_MESSAGE else "agent"
-    return TraceStep(number=number, kind=kind, label=turn.content, depth=depth, start_ms=start_ms)
+        for place in range(len(columns))
+    ]
 
 
-def _lasting(steps: Sequence[TraceStep]) -> Iterator[TraceStep]:
-    """The steps, where each turn of a user lasts until the last of its steps ended."""
-    ends: dict[int, float] = {}
-    head: int | None = None
-    for step in steps:
-        if step.kind == "user":
-            head = step.number
-        elif head is not None and (end := _last(step)) is not None:
-            ends[head] = max(ends.get(head, 0.0), end)
-    for step in steps:
-        if step.start_ms is not None and (end := ends.get(step.number)) is not None and end >= step.start_ms:
-            yield replace(step, took_ms=end - step.start_ms)
-        else:
-            yield step
-
-
-def _last(step: TraceStep) -> float | None:
-    """The last moment of a step that is known."""
-    return step.start_ms if step.end_ms is None else step.end_ms
+def _known(value: float) -> float | None:
+    return value if value == value else None  # noqa: PLR0124 - not a number
 
 
 def _folded(steps: Sequence[TraceStep], most: int | None) -> list[TraceStep | FoldedSteps]:
@@ -220,34 +216,23 @@ def _fold(steps: Sequence[TraceStep]) -> FoldedSteps:
     )
 
 
-def _notes(steps: Sequence[TraceStep]) -> Iterator[str]:
-    """What was not recorded."""
-    if not steps:
+def trace_notes(columns: StepColumns) -> list[str]:
+    """What was not recorded, in words."""
+    return list(_notes(columns))
+
+
+def _notes(columns: StepColumns) -> Iterator[str]:
+    if not len(columns):
         yield "No step was recorded."
         return
-    untimed = sum(step.start_ms is None for step in steps)
-    if untimed == len(steps):
+    untimed, requests = columns.untimed, columns.requests
+    if untimed == len(columns):
         yield "Times were not recorded: the steps stand in their order."
     elif untimed:
-        yield f"When {plural(untimed, 'step')} of {len(steps):,} began was not recorded: no bar, and in the order of the trace."
-    requests = [step for step in steps if step.is_request]
-    lacking = {
-        "Tokens": sum(step.tokens is None and not step.failed for step in requests),
-        "Cost": sum(step.cost is None and not step.failed for step in requests),
-    }
-    for what, count in lacking.items():
+        yield (
+            f"When {plural(untimed, 'step')} of {len(columns):,} began was not recorded: no bar, and in the order of the "
+            "trace."
+        )
+    for what, count in columns.lacking().items():
         if count:
-            yield f"{what} of {plural(count, 'model call')} of {len(requests):,} not known."
-
-
-def _moment(turn: Turn) -> datetime | None:
-    call = turn.tool_call or turn.llm_call
-    moment = turn.timestamp if call is None or call.timestamp is None else call.timestamp
-    if moment is None:
-        return None
-    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
-
-
-def _amount(value: Any) -> float | None:
-    """A number that was measured; a call may have been changed after it was made."""
-    return value if is_number(value) and isfinite(value) else None
+            yield f"{what} of {plural(count, 'model call')} of {requests:,} not known."
