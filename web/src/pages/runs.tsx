@@ -1,25 +1,302 @@
-// The list of runs.
-import { call, useAnswer } from "../api";
-import { Answered, Page } from "../parts/page";
+// The list of runs: which run, how good and how sure, whether a gate decided, and what is running.
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { call, read, Refused, useAnswer } from "../api";
+import { useAllProgress, useRunsChanged } from "../events";
+import { useKeys } from "../keys";
+import { count, dollars, plural, seconds } from "../numbers";
+import type { Column } from "../parts/column";
+import { useIsNarrow } from "../parts/display";
+import { EstimateView } from "../parts/estimate";
+import { FilterBar } from "../parts/filter";
+import { KeyCap } from "../parts/key";
+import { compareAddress, useMarked } from "../parts/marked";
+import { Page, Trouble, Waiting } from "../parts/page";
+import { Commit, GateView, RunStateView, withProgress } from "../parts/run-facts";
+import { SimpleTable } from "../parts/simple-table";
+import { Ago } from "../parts/time";
+import { address, go, withQuery } from "../router";
 import type { PageProps } from "../routes";
 import { TEXTS } from "../texts";
-import type { RunsAnswer } from "../wire";
+import type { Progress, RunRow, RunsAnswer } from "../wire";
+import "./runs.css";
 
-export default function Runs(_: PageProps) {
-  const asked = useAnswer<RunsAnswer>(call("/runs"));
+const PAGE = 100;
+
+export default function Runs({ place }: PageProps) {
+  const q = place.query.get("q") ?? "";
+  const sort = place.query.get("sort") ?? "";
+  const asked = useAnswer<RunsAnswer>(call("/runs", { q, sort }));
+  const { rows, total, next, loadMore } = useMoreRows(asked.answer, q, sort);
+  const [progress, setProgress] = useState<ReadonlyMap<string, Progress>>(new Map());
+  const [fresh, setFresh] = useState(0);
+  const { marked, toggle } = useMarked();
+  const isNarrow = useIsNarrow();
+  useAllProgress((heard) => setProgress((before) => new Map(before).set(heard.run, heard)));
+  useRunsChanged(({ began, ended, gone }) => {
+    // What began or went away is announced while someone reads further down; nothing moves under their eyes.
+    if (scrollY > 200 && began.length + gone.length > 0) setFresh((before) => before + began.length + gone.length);
+    else if (began.length + ended.length + gone.length > 0) asked.again();
+    else asked.again();
+  });
+  const shown = useMemo(() => rows.map((row) => withProgress(row, progress.get(row.id))), [rows, progress]);
+  const byId = new Map(shown.map((row) => [row.id, row]));
+  const [here, move] = useRowKeys(shown, toggle);
+  useKeys(TEXTS.runs.title, [
+    { keys: "c", does: TEXTS.runs.compareKey, when: marked.length >= 2, run: () => go(compareAddress(marked)) },
+  ]);
+  const change = (changes: Record<string, string | null>) => go(withQuery(changes), { replace: true });
+  const columns = useColumns(marked, toggle, here, move);
+  const filterProblem = asked.error?.problem.code === "bad_filter" ? asked.error.problem : undefined;
+  const isEmptyStore = asked.answer !== undefined && asked.answer.total === 0 && !q;
   return (
-    <Page title={TEXTS.runs.title}>
-      <Answered asked={asked}>
-        {(answer) => (
-          <ul>
-            {answer.rows.map((row) => (
-              <li key={row.id}>
-                <a href={`/runs/${row.id}`}>{row.name}</a>
-              </li>
-            ))}
-          </ul>
-        )}
-      </Answered>
+    <Page
+      title={TEXTS.runs.title}
+      about={asked.answer && !isEmptyStore && TEXTS.runs.counted(plural(total, "run"), plural(asked.answer.datasets.length, "dataset"))}
+      actions={<Marked marked={marked} byId={byId} toggle={toggle} />}
+    >
+      {isEmptyStore ? (
+        <Nothing />
+      ) : (
+        <>
+          <FilterBar of="runs" value={q} onChange={(text) => change({ q: text })} error={filterProblem} placeholder={TEXTS.runs.placeholder} />
+          {asked.answer && asked.answer.datasets.length > 0 && <Datasets names={asked.answer.datasets} />}
+          {asked.error && !filterProblem && <Trouble error={asked.error} again={asked.again} />}
+          {fresh > 0 && (
+            <button
+              type="button"
+              class="fresh"
+              onClick={() => {
+                setFresh(0);
+                asked.again();
+                scrollTo(0, 0);
+              }}
+            >
+              {TEXTS.runs.fresh(plural(fresh, "change"))}
+            </button>
+          )}
+          {!asked.answer && !asked.error && <Waiting lines={10} />}
+          {asked.answer && shown.length === 0 && <p class="empty">{TEXTS.runs.noneFound}</p>}
+          {shown.length > 0 && (
+            <div class={asked.isCurrent ? undefined : "stale"}>
+              {isNarrow ? (
+                <NarrowList rows={shown} marked={marked} toggle={toggle} />
+              ) : (
+                <SimpleTable
+                  label={TEXTS.runs.title}
+                  columns={columns}
+                  rows={shown}
+                  id={(row) => row.id}
+                  sort={sort}
+                  onSort={(text) => change({ sort: text })}
+                  csv={call("/export.csv", { of: "runs", q, sort })}
+                  rowClass={(row) => (row.id === here ? "row-here" : undefined)}
+                  tools={
+                    next && (
+                      <button type="button" onClick={loadMore}>
+                        {TEXTS.tables.more}
+                      </button>
+                    )
+                  }
+                />
+              )}
+              {isNarrow && next && (
+                <button type="button" onClick={loadMore}>
+                  {TEXTS.tables.more}
+                </button>
+              )}
+            </div>
+          )}
+        </>
+      )}
     </Page>
   );
 }
+
+/** The first rows, and those that were asked for after them. */
+function useMoreRows(answer: RunsAnswer | undefined, q: string, sort: string) {
+  const [more, setMore] = useState<RunRow[]>([]);
+  const [next, setNext] = useState<string | null>(null);
+  useEffect(() => {
+    setMore([]);
+    setNext(answer?.next ?? null);
+  }, [answer]);
+  const loadMore = () => {
+    read<RunsAnswer>(call("/runs", { q, sort, after: next, limit: PAGE })).then(
+      (found) => {
+        setMore((before) => [...before, ...found.rows]);
+        setNext(found.next);
+      },
+      (error: unknown) => {
+        if (!(error instanceof Refused)) throw error;
+      },
+    );
+  };
+  const rows = useMemo(() => {
+    const first = answer?.rows ?? [];
+    const ids = new Set(first.map((row) => row.id));
+    return [...first, ...more.filter((row) => !ids.has(row.id))];
+  }, [answer, more]);
+  return { rows, total: answer?.total ?? 0, next, loadMore };
+}
+
+/** `j`, `k`, `Enter` and `x` over the rows of the list. */
+function useRowKeys(rows: RunRow[], toggle: (run: string) => void): [string | null, (run: string) => void] {
+  const [here, setHere] = useState<string | null>(null);
+  const newest = useRef(rows);
+  newest.current = rows;
+  const step = (way: number) => {
+    const at = newest.current.findIndex((row) => row.id === here);
+    const next = newest.current[at < 0 ? 0 : Math.min(Math.max(at + way, 0), newest.current.length - 1)];
+    if (!next) return;
+    setHere(next.id);
+    const link = document.querySelector<HTMLElement>(`[data-row="${CSS.escape(next.id)}"] .row-link`);
+    link?.focus({ preventScroll: true });
+    link?.scrollIntoView({ block: "nearest" });
+  };
+  useKeys(TEXTS.keys.table, [
+    { keys: ["j", "ArrowDown"], does: TEXTS.tables.down, run: () => step(1) },
+    { keys: ["k", "ArrowUp"], does: TEXTS.tables.up, run: () => step(-1) },
+    { keys: "Enter", does: TEXTS.tables.enter, run: () => here && go(address(["runs", here])) },
+    { keys: "x", does: TEXTS.tables.mark, when: here !== null, run: () => here && toggle(here) },
+  ]);
+  return [here, setHere];
+}
+
+function useColumns(marked: string[], toggle: (run: string) => void, here: string | null, move: (run: string) => void): Column<RunRow>[] {
+  const texts = TEXTS.runs.columns;
+  return [
+    {
+      name: "name",
+      title: texts.name,
+      sort: "name",
+      plain: (row) => row.name,
+      cell: (row) => (
+        <span class="run-name">
+          <MarkBox row={row} marked={marked} toggle={toggle} />
+          <a class="row-link" href={address(["runs", row.id])} aria-current={row.id === here ? "true" : undefined} onFocus={() => move(row.id)}>
+            {row.name}
+          </a>
+          <RunStateView row={row} />
+          {row.damaged && (
+            <span class="badge badge-caution" title={row.damaged}>
+              {TEXTS.runs.damaged}
+            </span>
+          )}
+        </span>
+      ),
+    },
+    { name: "rate", title: texts.rate, about: texts.rateAbout, sort: "rate", largestFirst: true, cell: (row) => row.rate && <EstimateView estimate={row.rate} isRate={true} /> },
+    { name: "gate", title: texts.gate, cell: (row) => row.gate && <GateView gate={row.gate} /> },
+    { name: "cases", title: texts.cases, sort: "cases", largestFirst: true, end: true, cell: (row) => (row.cases === null ? null : <CasesCount row={row} />) },
+    { name: "failures", title: texts.failures, about: texts.failuresAbout, end: true, cell: (row) => (row.failures ? <span>{count(row.failures)}</span> : <span class="quiet">0</span>) },
+    { name: "cost", title: texts.cost, sort: "cost", largestFirst: true, end: true, cell: (row) => row.cost && <span title={row.cost.text}>{row.cost.at_least ? "≥ " : ""}{dollars(row.cost.dollars)}</span> },
+    { name: "seconds", title: texts.time, about: texts.timeAbout, sort: "seconds", largestFirst: true, end: true, cell: (row) => (row.seconds === null ? null : seconds(row.seconds)) },
+    { name: "task", title: texts.task, cell: (row) => <TaskName row={row} /> },
+    { name: "commit", title: texts.commit, cell: (row) => <Commit row={row} /> },
+    { name: "started", title: texts.started, sort: "started_at", largestFirst: true, end: true, cell: (row) => <Ago at={row.started_at} /> },
+  ];
+}
+
+function CasesCount({ row }: { row: RunRow }) {
+  return (
+    <span title={row.repeat > 1 ? TEXTS.runs.repeated(count(row.repeat)) : undefined}>
+      {count(row.cases ?? 0)}
+      {row.repeat > 1 && <span class="quiet"> × {row.repeat}</span>}
+    </span>
+  );
+}
+
+function TaskName({ row }: { row: RunRow }) {
+  if (!row.task && !row.task_version) return <span class="missing">{TEXTS.app.missing}</span>;
+  return (
+    <span class="clip" title={[row.task, row.task_version].filter(Boolean).join(" ")}>
+      {row.task} {row.task_version && <span class="quiet mono">{row.task_version.slice(0, 10)}</span>}
+    </span>
+  );
+}
+
+function MarkBox({ row, marked, toggle }: { row: RunRow; marked: string[]; toggle: (run: string) => void }) {
+  return <input type="checkbox" class="mark-box" checked={marked.includes(row.id)} aria-label={TEXTS.runs.mark(row.name)} title={`${TEXTS.tables.mark} (x)`} onChange={() => toggle(row.id)} />;
+}
+
+/** The runs that are marked, and the way to compare them. */
+function Marked({ marked, byId, toggle }: { marked: string[]; byId: Map<string, RunRow>; toggle: (run: string) => void }) {
+  if (!marked.length) return <span class="quiet">{TEXTS.runs.markHint}</span>;
+  return (
+    <>
+      <ul class="filter-terms marked-runs" aria-label={TEXTS.runs.marked}>
+        {marked.map((run, place) => (
+          <li key={run} class="filter-term">
+            <span>
+              <b>{String.fromCharCode(65 + place)}</b> {byId.get(run)?.name ?? run}
+            </span>
+            <button type="button" aria-label={TEXTS.runs.unmark(byId.get(run)?.name ?? run)} onClick={() => toggle(run)}>
+              ×
+            </button>
+          </li>
+        ))}
+      </ul>
+      {marked.length > 1 ? (
+        <a class="button main-button" href={compareAddress(marked)}>
+          {TEXTS.runs.compare} <KeyCap name="c" />
+        </a>
+      ) : (
+        <span class="quiet">{TEXTS.runs.markOneMore}</span>
+      )}
+    </>
+  );
+}
+
+function Datasets({ names }: { names: string[] }) {
+  return (
+    <p class="datasets">
+      <span class="quiet">{TEXTS.runs.trends}</span>{" "}
+      {names.slice(0, 12).map((name) => (
+        <a key={name} href={address(["datasets", name])}>
+          {name}
+        </a>
+      ))}
+    </p>
+  );
+}
+
+function NarrowList({ rows, marked, toggle }: { rows: RunRow[]; marked: string[]; toggle: (run: string) => void }) {
+  return (
+    <ul class="narrow-rows">
+      {rows.map((row) => (
+        <li key={row.id} data-row={row.id}>
+          <div class="two-lines">
+            <MarkBox row={row} marked={marked} toggle={toggle} />
+            <a class="row-link grow" href={address(["runs", row.id])}>
+              {row.name}
+            </a>
+            <RunStateView row={row} />
+            <span class="quiet">
+              <Ago at={row.started_at} />
+            </span>
+          </div>
+          <div class="two-lines narrow-second">
+            {row.rate ? <EstimateView estimate={row.rate} isRate={true} /> : <span class="missing">{TEXTS.app.missing}</span>}
+            <span class="grow" />
+            {row.gate && <GateView gate={row.gate} />}
+            <span class="number">{row.cost ? `${row.cost.at_least ? "≥ " : ""}${dollars(row.cost.dollars)}` : ""}</span>
+          </div>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** The store has no run yet: the commands that make one. */
+function Nothing() {
+  return (
+    <div class="empty">
+      <h2>{TEXTS.runs.emptyTitle}</h2>
+      <p>{TEXTS.runs.emptyWay}</p>
+      <pre>{TEXTS.runs.emptyCommand}</pre>
+      <p class="quiet">{TEXTS.runs.emptyImport}</p>
+      <pre>{TEXTS.runs.emptyImportCommand}</pre>
+    </div>
+  );
+}
+
