@@ -1,7 +1,496 @@
-// A run as a whole.
-import { Page } from "../parts/page";
+// A run as a whole: how good and how sure, what failed and alike, which slices differ, and what else the report says.
+import { useEffect, useState } from "preact/hooks";
+import { call, useAnswer } from "../api";
+import { useProgress } from "../events";
+import { useKeys } from "../keys";
+import { count, percent, plural, seconds } from "../numbers";
+import { ChartView } from "../parts/chart";
+import type { Column } from "../parts/column";
+import { DrawnTableView } from "../parts/drawn-table";
+import { DifferenceGlyph, EstimateGlyph, EstimateView, differenceOf, extentOf, spokenEstimate } from "../parts/estimate";
+import { KeyCap } from "../parts/key";
+import { Line } from "../parts/line";
+import { MarkShape } from "../parts/mark";
+import { compareAddress, useMarked } from "../parts/marked";
+import { Answered, Page, Trouble, Waiting } from "../parts/page";
+import { oneLine, Plain } from "../parts/plain";
+import { Commit, GateView, ProgressBar, RunStateView, withProgress } from "../parts/run-facts";
+import { SimpleTable } from "../parts/simple-table";
+import { Ago } from "../parts/time";
+import { address, go, withQuery, type Place } from "../router";
 import type { PageProps } from "../routes";
+import { TEXTS } from "../texts";
+import type { FailureGroup, GroupsAnswer, Headline, Progress, RunAnswer, RunRow, Slice, SlicesAnswer } from "../wire";
+import "./run.css";
 
-export default function Run(_: PageProps<"run">) {
-  return <Page title="Run">{null}</Page>;
+const REFRESH = 4000;
+
+export default function Run({ place, run }: PageProps<"run">) {
+  const asked = useAnswer<RunAnswer>(call(`/runs/${encodeURIComponent(run)}`));
+  const { answer } = asked;
+  const inFlight = answer?.run.state === "running" || answer?.index.state === "reading";
+  const progress = useProgress(inFlight && answer ? answer.run.id : null);
+  useRefresh(progress, answer, asked.again);
+  const row = answer && withProgress(answer.run, progress);
+  const { marked, toggle } = useMarked();
+  const id = answer?.run.id ?? run;
+  const cases = (q?: string) => address(["runs", id, "cases"], { q });
+  useKeys(TEXTS.run.title, [
+    { keys: "Enter", does: TEXTS.run.casesKey, run: () => go(cases()) },
+    { keys: "x", does: TEXTS.tables.mark, run: () => toggle(id) },
+    { keys: "c", does: TEXTS.runs.compareKey, when: marked.length >= 2, run: () => go(compareAddress(marked)) },
+  ]);
+  return (
+    <Page
+      title={row ? oneLine(row.name) : TEXTS.run.title}
+      crumbs={[{ text: TEXTS.runs.title, href: "/runs" }]}
+      about={row && <About row={row} />}
+      actions={
+        row && (
+          <>
+            <button type="button" aria-pressed={marked.includes(id)} onClick={() => toggle(id)}>
+              {marked.includes(id) ? TEXTS.run.marked : TEXTS.run.mark} <KeyCap name="x" />
+            </button>
+            {marked.length >= 2 && (
+              <a class="button" href={compareAddress(marked)}>
+                {TEXTS.run.compareMarked(count(marked.length))} <KeyCap name="c" />
+              </a>
+            )}
+            <a class="button main-button" href={cases()}>
+              {row.cases === null ? TEXTS.run.cases : TEXTS.run.allCases(plural(row.cases, "case"))} <KeyCap name="g c" />
+            </a>
+          </>
+        )
+      }
+    >
+      <Answered asked={asked} lines={12}>
+        {(said) => row && <Report answer={said} row={row} progress={progress} place={place} cases={cases} />}
+      </Answered>
+    </Page>
+  );
+}
+
+/** Ask again as a run goes on, but never more often than every few seconds. */
+function useRefresh(progress: Progress | undefined, answer: RunAnswer | undefined, again: () => void): void {
+  const revision = progress?.revision;
+  const isNews = revision !== undefined && answer !== undefined && revision !== answer.revision;
+  const hasEnded = progress !== undefined && progress.state !== "running" && answer?.run.state === "running";
+  useEffect(() => {
+    if (!isNews) return undefined;
+    const timer = setTimeout(again, hasEnded ? 0 : REFRESH);
+    return () => clearTimeout(timer);
+  }, [isNews, hasEnded, answer]);
+}
+
+function About({ row }: { row: RunRow }) {
+  return (
+    <span class="facts-line">
+      <RunStateView row={row} />
+      {row.dataset && <a href={address(["datasets", row.dataset])}>{oneLine(row.dataset, 60)}</a>}
+      <span>
+        <Ago at={row.started_at} />
+      </span>
+      {row.seconds !== null && <span>{TEXTS.run.took(seconds(row.seconds))}</span>}
+      {row.task && (
+        <span>
+          <Plain text={oneLine(row.task, 60)} />
+          {row.task_version && <span class="mono"> {row.task_version.slice(0, 10)}</span>}
+        </span>
+      )}
+      {row.commit && <Commit row={row} />}
+      {row.cost && <span>{row.cost.text}</span>}
+      {row.gate && <GateView gate={row.gate} />}
+    </span>
+  );
+}
+
+interface ReportOptions {
+  answer: RunAnswer;
+  row: RunRow;
+  progress: Progress | undefined;
+  place: Place;
+  cases: (q?: string) => string;
+}
+
+function Report({ answer, row, progress, place, cases }: ReportOptions) {
+  const isEmpty = row.attempts === 0 && row.state !== "running";
+  return (
+    <div class="run-page">
+      <div class="run-main">
+        {row.state === "running" && <InFlight row={row} />}
+        {answer.index.state === "reading" && <Reading read={progress?.index?.read ?? answer.index.read} of={answer.index.of} />}
+        {isEmpty && <p class="empty">{TEXTS.run.noAttempts}</p>}
+        {answer.headline ? (
+          <HeadlineView headline={answer.headline} cases={cases} />
+        ) : (
+          answer.no_headline && (
+            <p class="headline-none">
+              <Line parts={answer.no_headline} />
+            </p>
+          )
+        )}
+        {answer.alerts.length > 0 && (
+          <ul class="alerts" aria-label={TEXTS.run.alerts}>
+            {answer.alerts.map((line, index) => (
+              <li key={index}>
+                <Line parts={line} />
+              </li>
+            ))}
+          </ul>
+        )}
+        {answer.evaluators.rows.length > 0 && (
+          <section class="section">
+            <h2>{TEXTS.run.evaluators}</h2>
+            <DrawnTableView label={TEXTS.run.evaluators} table={answer.evaluators} />
+          </section>
+        )}
+        {!isEmpty && <Groups run={answer.run.id} revision={answer.revision} cases={cases} />}
+        {answer.slices.length > 0 && <Slices run={answer.run.id} revision={answer.revision} fields={answer.slices} evaluators={row.evaluators} place={place} cases={cases} />}
+        {answer.charts.length > 0 && (
+          <section class="section charts" aria-label={TEXTS.run.charts}>
+            {answer.charts.map((chart, index) => (
+              <ChartView key={index} chart={chart} level={2} />
+            ))}
+          </section>
+        )}
+      </div>
+      <aside class="run-side" aria-label={TEXTS.run.about}>
+        {answer.measures.map(([head, lines]) => (
+          <section key={head}>
+            <h2>{head}</h2>
+            <ul>
+              {lines.map((line, index) => (
+                <li key={index}>
+                  <Line parts={line} />
+                </li>
+              ))}
+            </ul>
+          </section>
+        ))}
+        {answer.facts.length > 0 && (
+          <section>
+            <h2>{TEXTS.run.facts}</h2>
+            <ul>
+              {answer.facts.map((fact) => (
+                <li key={fact}>
+                  <Plain text={fact} />
+                </li>
+              ))}
+            </ul>
+          </section>
+        )}
+        {answer.notes.length > 0 && (
+          <section>
+            <h2>{TEXTS.run.notes}</h2>
+            <ul class="run-notes">
+              {answer.notes.map((line, index) => (
+                <li key={index}>
+                  <Line parts={line} />
+                </li>
+              ))}
+            </ul>
+          </section>
+        )}
+      </aside>
+    </div>
+  );
+}
+
+/** How far a run in flight has come, how good it is so far, and whether its gate is decided. */
+function InFlight({ row }: { row: RunRow }) {
+  return (
+    <section class="in-flight" aria-label={TEXTS.run.inFlight}>
+      <ProgressBar attempts={row.attempts} total={row.total} />
+      <span>{row.total === null ? TEXTS.runs.attempts(count(row.attempts)) : TEXTS.runs.progress(count(row.attempts), count(row.total))}</span>
+      {row.failures > 0 && <span>{TEXTS.run.unfinished(plural(row.failures, "attempt"))}</span>}
+      {row.rate && (
+        <span>
+          {TEXTS.run.soFar} <EstimateView estimate={row.rate} isRate={true} />
+        </span>
+      )}
+      {row.gate && (
+        <span>
+          {TEXTS.runs.columns.gate} <GateView gate={row.gate} />
+        </span>
+      )}
+    </section>
+  );
+}
+
+function Reading({ read, of }: { read: number; of: number }) {
+  return (
+    <p class="quiet" role="status">
+      {TEXTS.run.reading(count(read), count(of))}
+    </p>
+  );
+}
+
+function HeadlineView({ headline, cases }: { headline: Headline; cases: (q?: string) => string }) {
+  const { estimate, tone } = headline;
+  return (
+    <section class="headline" aria-label={TEXTS.run.headline}>
+      <p class={`headline-what headline-${tone}`}>
+        <MarkShape mark={tone === "good" ? "pass" : tone === "mixed" ? "partial" : "fail"} /> {headline.what}
+      </p>
+      <p class="headline-number" title={spokenEstimate(estimate, true)}>
+        <EstimateGlyph estimate={estimate} isRate={true} /> <span class="number">{headline.text}</span> <span class="quiet">{headline.how}</span>
+      </p>
+      {headline.readings.length > 0 && (
+        <dl class="readings">
+          {headline.readings.map(([name, value, meaning]) => (
+            <div key={name} title={meaning}>
+              <dt>{name}</dt>
+              <dd class="number">{value}</dd>
+            </div>
+          ))}
+        </dl>
+      )}
+      {tone !== "good" && (
+        <p>
+          <a href={cases("-verdict:pass")}>{TEXTS.run.notPassed}</a>
+        </p>
+      )}
+    </section>
+  );
+}
+
+// ---------------------------------------------------------------------- failures
+
+const FEW_GROUPS = 6;
+
+function Groups({ run, revision, cases }: { run: string; revision: string; cases: (q?: string) => string }) {
+  const asked = useAnswer<GroupsAnswer>(`${call(`/runs/${encodeURIComponent(run)}/groups`)}`);
+  useEffect(() => asked.again(), [revision]);
+  const [all, setAll] = useState(false);
+  const { answer } = asked;
+  if (asked.error) return <Trouble error={asked.error} again={asked.again} />;
+  if (!answer) return <Waiting lines={4} />;
+  if (!answer.groups.length && !answer.ungrouped) return null;
+  const shown = all ? answer.groups : answer.groups.slice(0, FEW_GROUPS);
+  return (
+    <section class="section">
+      <div class="section-head">
+        <h2>{TEXTS.run.groups}</h2>
+        <span class="quiet">{TEXTS.run.groupsAbout}</span>
+      </div>
+      <SimpleTable
+        label={TEXTS.run.groups}
+        columns={groupColumns(run, cases)}
+        rows={shown}
+        id={(group) => group.id}
+        note={groupsNote(answer, shown.length)}
+        tools={
+          shown.length < answer.groups.length && (
+            <button type="button" onClick={() => setAll(true)}>
+              {TEXTS.run.allGroups(count(answer.groups.length))}
+            </button>
+          )
+        }
+      />
+    </section>
+  );
+}
+
+function groupsNote(answer: GroupsAnswer, shown: number): string {
+  const parts: string[] = [];
+  if (answer.left_out && shown === answer.groups.length) parts.push(TEXTS.run.groupsLeftOut(count(answer.left_out)));
+  if (answer.ungrouped) parts.push(TEXTS.run.ungrouped(plural(answer.ungrouped, "case")));
+  return parts.join(" · ");
+}
+
+function groupColumns(run: string, cases: (q?: string) => string): Column<FailureGroup>[] {
+  const texts = TEXTS.run.groupColumns;
+  return [
+    {
+      name: "said",
+      title: texts.said,
+      plain: (group) => group.said,
+      cell: (group) => (
+        <span class="group-said">
+          <MarkShape mark={group.mark} named />
+          <a class="group-text" href={cases(group.filter)} title={oneLine(group.said, 400)}>
+            {group.said ? <Plain text={oneLine(group.said, 200)} /> : <span class="quiet">{TEXTS.run.saidNothing}</span>}
+          </a>
+        </span>
+      ),
+    },
+    { name: "evaluator", title: texts.evaluator, cell: (group) => (group.evaluator === null ? <span class="quiet">{TEXTS.run.task}</span> : <Plain text={oneLine(group.evaluator, 40)} />), plain: (group) => group.evaluator },
+    { name: "cases", title: texts.cases, end: true, cell: (group) => count(group.cases), plain: (group) => group.cases },
+    {
+      name: "share",
+      title: texts.share,
+      about: texts.shareAbout,
+      end: true,
+      plain: (group) => group.share,
+      cell: (group) => (
+        <span class="share">
+          <span class="share-track" aria-hidden="true">
+            <span class="share-bar" style={{ width: `${100 * group.share}%` }} />
+          </span>
+          {percent(group.share)}
+        </span>
+      ),
+    },
+    {
+      name: "concentrated",
+      title: texts.concentrated,
+      about: texts.concentratedAbout,
+      plain: (group) => group.concentrated.map((slice) => slice.filter).join(" "),
+      cell: (group) =>
+        group.concentrated.length ? (
+          <span class="chips">
+            {group.concentrated.map((slice) => (
+              <a key={slice.filter} class="badge" href={cases(`${group.filter} ${slice.filter}`)}>
+                {oneLine(slice.filter, 32)}
+              </a>
+            ))}
+          </span>
+        ) : null,
+    },
+    {
+      name: "example",
+      title: texts.example,
+      plain: (group) => group.example_name,
+      cell: (group) => (
+        <a class="clip" href={address(["runs", run, "cases", group.example], { q: group.filter })}>
+          <Plain text={oneLine(group.example_name, 60)} />
+        </a>
+      ),
+    },
+  ];
+}
+
+// ---------------------------------------------------------------------- slices
+
+interface SlicesOptions {
+  run: string;
+  revision: string;
+  fields: string[];
+  evaluators: string[];
+  place: Place;
+  cases: (q?: string) => string;
+}
+
+function Slices({ run, revision, fields, evaluators, place, cases }: SlicesOptions) {
+  const by = place.query.get("by") ?? fields[0] ?? "";
+  const evaluator = place.query.get("evaluator") ?? "";
+  const asked = useAnswer<SlicesAnswer>(call(`/runs/${encodeURIComponent(run)}/slices`, { by, evaluator }));
+  useEffect(() => asked.again(), [revision]);
+  const { answer } = asked;
+  return (
+    <section class="section">
+      <div class="section-head">
+        <h2>{TEXTS.run.slices}</h2>
+        <label class="picker">
+          {TEXTS.run.by}{" "}
+          <select value={by} onChange={(event) => go(withQuery({ by: event.currentTarget.value }), { replace: true })}>
+            {(fields.includes(by) ? fields : [by, ...fields]).map((field) => (
+              <option key={field} value={field}>
+                {oneLine(field, 60)}
+              </option>
+            ))}
+          </select>
+        </label>
+        <label class="picker">
+          {TEXTS.run.of}{" "}
+          <select value={evaluator} onChange={(event) => go(withQuery({ evaluator: event.currentTarget.value || null }), { replace: true })}>
+            <option value="">{TEXTS.dataset.rate}</option>
+            {evaluators.map((name) => (
+              <option key={name} value={name}>
+                {oneLine(name, 60)}
+              </option>
+            ))}
+          </select>
+        </label>
+      </div>
+      {asked.error && <Trouble error={asked.error} again={asked.again} />}
+      {!answer && !asked.error && <Waiting lines={4} />}
+      {answer && !asked.error && (
+        <SimpleTable
+          label={TEXTS.run.slicesBy(oneLine(by, 60))}
+          columns={sliceColumns(answer, cases)}
+          rows={answer.slices}
+          id={(slice) => (slice.is_missing ? "(none)" : `=${slice.value}`)}
+          note={slicesNote(answer)}
+        />
+      )}
+    </section>
+  );
+}
+
+function slicesNote(answer: SlicesAnswer): string {
+  const parts = [TEXTS.run.correction(answer.correction, plural(answer.looked_at, "slice"))];
+  if (answer.left_out) parts.push(TEXTS.run.slicesLeftOut(plural(answer.left_out, "value")));
+  if (answer.timed_out) parts.push(TEXTS.filter.timedOut);
+  return parts.join(" · ");
+}
+
+function sliceColumns(answer: SlicesAnswer, cases: (q?: string) => string): Column<Slice>[] {
+  const texts = TEXTS.run.sliceColumns;
+  const { is_rate: isRate } = answer;
+  const extent = extentOf(answer.slices.map((slice) => ({ difference: slice.difference, interval: slice.difference_interval })));
+  return [
+    {
+      name: "value",
+      title: texts.value,
+      plain: (slice) => slice.value,
+      cell: (slice) => (
+        <a class="clip" href={cases(slice.filter)}>
+          {slice.is_missing ? <i>{TEXTS.run.noValue}</i> : <Plain text={oneLine(slice.value, 60)} />}
+        </a>
+      ),
+    },
+    { name: "cases", title: texts.cases, end: true, cell: (slice) => count(slice.cases), plain: (slice) => slice.cases },
+    { name: "estimate", title: isRate ? texts.rate : texts.mean, cell: (slice) => slice.estimate && <EstimateView estimate={slice.estimate} isRate={isRate} range={rangeOf(answer)} />, plain: (slice) => slice.estimate?.value },
+    {
+      name: "difference",
+      title: texts.difference,
+      about: texts.differenceAbout,
+      plain: (slice) => slice.difference,
+      cell: (slice) =>
+        slice.difference === null ? null : (
+          <span class="estimate" title={differenceSaid(slice, isRate)}>
+            <span class="said">{differenceSaid(slice, isRate)}</span>
+            <DifferenceGlyph difference={slice.difference} interval={slice.difference_interval} extent={extent} upIsGood={isRate ? true : null} />
+            <span class="estimate-value" aria-hidden="true">
+              {differenceOf(slice.difference, slice.difference_interval, isRate)}
+            </span>
+          </span>
+        ),
+    },
+    {
+      name: "p",
+      title: texts.p,
+      about: texts.pAbout,
+      plain: (slice) => slice.adjusted_p,
+      cell: (slice) =>
+        slice.adjusted_p === null ? null : (
+          <span class={slice.differs ? "tone-strong" : "quiet"}>
+            {slice.differs ? texts.differs : texts.unclear} <span class="number quiet">{chance(slice.adjusted_p)}</span>
+          </span>
+        ),
+    },
+  ];
+}
+
+function rangeOf(answer: SlicesAnswer): [number, number] | null {
+  if (answer.is_rate) return [0, 1];
+  const ends = answer.slices.flatMap((slice) => (slice.estimate ? [slice.estimate.value, slice.estimate.interval?.low ?? slice.estimate.value, slice.estimate.interval?.high ?? slice.estimate.value] : []));
+  if (!ends.length) return null;
+  const [low, high] = [Math.min(...ends), Math.max(...ends)];
+  return low >= 0 && high <= 1 ? [0, 1] : [Math.min(low, 0), Math.max(high, 0)];
+}
+
+function differenceSaid(slice: Slice, isRate: boolean): string {
+  const unit = isRate ? TEXTS.run.points : "";
+  const value = differenceOf(slice.difference ?? 0, slice.difference_interval, isRate);
+  const interval = slice.difference_interval;
+  if (!interval) return value + unit;
+  const low = differenceOf(interval.low, interval, isRate);
+  const high = differenceOf(interval.high, interval, isRate);
+  return `${value}${unit}, ${TEXTS.numbers.confidence(percent(interval.confidence).replace(".0", ""), low, high)}`;
+}
+
+function chance(p: number): string {
+  return p < 0.001 ? "p < 0.001" : `p = ${p.toFixed(p < 0.1 ? 3 : 2)}`;
 }

@@ -4,7 +4,7 @@ import { count, percent } from "../numbers";
 import { TEXTS } from "../texts";
 import { DrawnTableView } from "./drawn-table";
 import { Figure } from "./figure";
-import { Plot } from "./plot";
+import { Plot, type PlotLine } from "./plot";
 import "./chart.css";
 
 export function ChartView({ chart, level = 3 }: { chart: Chart; level?: 2 | 3 }) {
@@ -34,13 +34,16 @@ export function ChartView({ chart, level = 3 }: { chart: Chart; level?: 2 | 3 })
   return (
     <Figure title={title} description={description} note={note} table={numbers} level={level}>
       {facts}
-      {kind === "matrix" && <Matrix title={title} labels={chart.labels} matrix={chart.matrix} xLabel={chart.x_label} yLabel={chart.y_label} />}
+      {kind === "matrix" && <Matrix title={title} labels={chart.labels} matrix={chart.matrix} xLabel={chart.x_label} yLabel={chart.y_label} unanswered={chart.unanswered} />}
       {kind === "lines" && (
         <Plot
           label={[title, chart.description].filter(Boolean).join(": ")}
-          lines={chart.lines.map((line) => ({ ...line, dots: line.x.length <= 40 }))}
+          lines={linesOf(chart)}
           xLabel={chart.x_label}
           yLabel={chart.y_label}
+          isRate={chart.is_rate}
+          isXRate={chart.x_is_rate}
+          {...(chart.x_is_rate ? { xRange: [0, 1] as [number, number] } : {})}
         />
       )}
       {kind === "tree" && <Tree nodes={chart.nodes} title={title} />}
@@ -48,14 +51,20 @@ export function ChartView({ chart, level = 3 }: { chart: Chart; level?: 2 | 3 })
   );
 }
 
+function linesOf(chart: Chart): PlotLine[] {
+  const lines: PlotLine[] = chart.lines.map((line) => ({ ...line, dots: line.x.length <= 40 }));
+  return chart.diagonal ? [{ name: TEXTS.charts.diagonal, x: [0, 1], y: [0, 1], faint: true }, ...lines] : lines;
+}
+
 const CELL = 52;
 const HEAD = 120;
 const ROW_HEIGHT = 32;
 
 /** A confusion matrix: how often what was expected (rows) became what was found (columns). Ink says how often, within its row. */
-export function Matrix({ title, labels, matrix, xLabel, yLabel }: { title: string; labels: string[]; matrix: number[][]; xLabel: string; yLabel: string }) {
-  const width = HEAD + CELL * labels.length + 56;
-  const top = labels.some((label) => label.length > 7) ? 96 : 44;
+export function Matrix({ title, labels, matrix, xLabel, yLabel, unanswered = [] }: { title: string; labels: string[]; matrix: number[][]; xLabel: string; yLabel: string; unanswered?: number[] }) {
+  const heads = unanswered.length ? [...labels, TEXTS.charts.none] : labels;
+  const width = HEAD + CELL * heads.length + 56;
+  const top = heads.some((label) => label.length > 7) ? 96 : 44;
   const height = top + ROW_HEIGHT * labels.length + 4;
   const short = (label: string, most: number) => (label.length > most ? `${label.slice(0, most - 1)}…` : label);
   return (
@@ -67,7 +76,7 @@ export function Matrix({ title, labels, matrix, xLabel, yLabel }: { title: strin
         <text class="chart-text" x={HEAD - 8} y={top - 8} text-anchor="end">
           {yLabel}
         </text>
-        {labels.map((label, column) => {
+        {heads.map((label, column) => {
           const x = HEAD + CELL * column + CELL / 2;
           return top > 50 ? (
             <text key={column} class="chart-text" transform={`translate(${x - 4} ${top - 8}) rotate(-40)`}>
@@ -79,7 +88,8 @@ export function Matrix({ title, labels, matrix, xLabel, yLabel }: { title: strin
             </text>
           );
         })}
-        {matrix.map((row, place) => {
+        {matrix.map((counts, place) => {
+          const row = unanswered.length ? [...counts, unanswered[place] ?? 0] : counts;
           const sum = row.reduce((a, b) => a + b, 0);
           const y = top + ROW_HEIGHT * place;
           return (
@@ -96,7 +106,7 @@ export function Matrix({ title, labels, matrix, xLabel, yLabel }: { title: strin
                   </text>
                 </g>
               ))}
-              <text class="chart-text" x={HEAD + CELL * labels.length + 8} y={y + ROW_HEIGHT / 2 + 4}>
+              <text class="chart-text" x={HEAD + CELL * heads.length + 8} y={y + ROW_HEIGHT / 2 + 4}>
                 {sum ? percent((row[place] ?? 0) / sum) : TEXTS.app.missing}
               </text>
             </g>

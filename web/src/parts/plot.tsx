@@ -28,6 +28,8 @@ interface PlotOptions {
   yLabel?: string;
   /** The y axis as percent. */
   isRate?: boolean;
+  /** The x axis as percent. */
+  isXRate?: boolean;
   xRange?: [number, number];
   yRange?: [number, number];
   /** A name for a place on the x axis, where places are no numbers. */
@@ -50,7 +52,7 @@ const COLOURS = 6;
 const DENSE = 2;
 
 export function Plot(options: PlotOptions) {
-  const { label, lines, xLabel = "", yLabel = "", isRate = false, xName, link, marks = [], height = 240 } = options;
+  const { label, lines, xLabel = "", yLabel = "", isRate = false, isXRate = false, xName, link, marks = [], height = 240 } = options;
   const frame = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(600);
   const [at, setAt] = useState<number | null>(null);
@@ -73,8 +75,8 @@ export function Plot(options: PlotOptions) {
   const py = (y: number) => bottom - ((Math.min(Math.max(y, y0), y1) - y0) / (y1 - y0 || 1)) * (bottom - TOP);
   const yTicks = ticks(y0, y1, Math.max(Math.floor((bottom - TOP) / 42), 2));
   const xTicks = xName ? thinned(places, Math.max(Math.floor((right - LEFT) / 84), 1)) : ticks(x0, x1, Math.max(Math.floor((right - LEFT) / 84), 2));
-  const yText = (y: number) => (isRate ? percent(y, false).replace(/\.0$/, "") : number(Number(y.toPrecision(10))));
-  const readAt = (x: number) => (options.read ? options.read(x) : readOff(lines, x, xName ? xName(x) : `${xLabel || "x"} ${number(x)}`, isRate));
+  const axisText = (value: number, asPercent: boolean) => (asPercent ? `${number(Number((100 * value).toPrecision(6)))} %` : number(Number(value.toPrecision(10))));
+  const readAt = (x: number) => (options.read ? options.read(x) : readOff(lines, x, xName ? xName(x) : `${xLabel || "x"} ${axisText(x, isXRate)}`, isRate));
 
   const nearest = (clientX: number) => {
     const box = frame.current?.getBoundingClientRect();
@@ -107,7 +109,7 @@ export function Plot(options: PlotOptions) {
             <g key={tick}>
               <line class="chart-grid" x1={LEFT} x2={right} y1={py(tick)} y2={py(tick)} />
               <text class="chart-text" x={LEFT - 6} y={py(tick) + 3.5} text-anchor="end">
-                {yText(tick)}
+                {axisText(tick, isRate)}
               </text>
             </g>
           ))}
@@ -116,7 +118,7 @@ export function Plot(options: PlotOptions) {
             <g key={tick}>
               <line class="chart-axis" x1={px(tick)} x2={px(tick)} y1={bottom} y2={bottom + 4} />
               <text class="chart-text" x={px(tick)} y={bottom + 16} text-anchor="middle">
-                {xName ? xName(tick) : number(Number(tick.toPrecision(10)))}
+                {xName ? xName(tick) : axisText(tick, isXRate)}
               </text>
             </g>
           ))}
