@@ -1,5 +1,5 @@
 // Light or dark: as the system has it, unless someone chose.
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 
 export type Theme = "light" | "dark" | "system";
 
@@ -35,4 +35,21 @@ export function useTheme(): { dark: boolean; turn: () => void } {
     setTheme(next);
   };
   return { dark, turn };
+}
+
+/** A number that changes with the colours of the page: for what is painted on a canvas. */
+export function usePainting(): number {
+  const [times, setTimes] = useState(0);
+  useEffect(() => {
+    const update = () => setTimes((before) => before + 1);
+    const chosen = new MutationObserver(update);
+    chosen.observe(document.documentElement, { attributeFilter: ["data-theme"] });
+    const system = matchMedia("(prefers-color-scheme: dark)");
+    system.addEventListener("change", update);
+    return () => {
+      chosen.disconnect();
+      system.removeEventListener("change", update);
+    };
+  }, []);
+  return times;
 }
