@@ -377,6 +377,7 @@ export const TEXTS = {
     noReason: "No reason was given.",
     noJudgements: "No evaluator judged this attempt.",
     notRun: "did not run",
+    moreJudgements: (count: number) => `Show ${count} more judgements`,
     judge: "judge",
     details: "Details",
     detailsOf: (name: string) => `Details of ${name}`,

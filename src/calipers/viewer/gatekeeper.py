@@ -53,6 +53,8 @@ HEADERS: Final[tuple[tuple[str, str], ...]] = (
     ("cross-origin-resource-policy", "same-origin"),
     ("referrer-policy", "no-referrer"),
     ("x-content-type-options", "nosniff"),
+    # Else the names in links of a model are looked up, though no one follows them.
+    ("x-dns-prefetch-control", "off"),
     ("x-frame-options", "DENY"),
 )
 """What every answer carries, unless it says something else itself."""

@@ -201,9 +201,9 @@ function AttemptPage({ answer, attempt, query }: AttemptProps) {
 /** The reason first: the task's own error, else what the worst evaluator said; then all of them. */
 function Why({ attempt }: { attempt: AttemptView }) {
   const listed = worstFirst(attempt.judgements);
-  const worst = listed[0];
+  const worst = listed.find((each) => each.mark === attempt.mark) ?? listed[0];
   const isBad = attempt.mark !== "pass" && attempt.mark !== "skip";
-  const rest = isBad && attempt.error === null && worst ? listed.slice(1) : listed;
+  const rest = isBad && attempt.error === null ? listed.filter((each) => each !== worst) : listed;
   return (
     <section class="why" aria-label={TEXTS.case.why}>
       <div class={`why-head mark-line-${attempt.mark}`}>

@@ -43,15 +43,20 @@ function tokens(text: string): string[] {
   return text.match(/[\p{L}\p{N}\p{M}_]+|\s+|[^\p{L}\p{N}\p{M}_\s]/gu) ?? [];
 }
 
-/** A space between two changed words belongs to the change: else every other word would stand alone. */
+/** A space, or a word or two between long changes, belongs to the change: else nothing could be read as a whole. */
 function cleaned(runs: Run[]): Run[] {
   const found: Run[] = [];
-  for (let at = 0; at < runs.length; at++) {
-    const run = runs[at]!;
-    const isBridge = run.kind === "same" && !run.text.trim() && !run.text.includes("\n") && at > 0 && at < runs.length - 1;
+  const changed = (at: number, step: number) => {
+    let length = 0;
+    for (let next = at + step; runs[next] && runs[next]!.kind !== "same"; next += step) length += runs[next]!.text.length;
+    return length;
+  };
+  runs.forEach((run, at) => {
+    const length = run.text.trim().length;
+    const isBridge = run.kind === "same" && !run.text.includes("\n") && length <= 12 && Math.min(changed(at, -1), changed(at, 1)) > length * 2;
     if (isBridge) add(add(found, { kind: "gone", text: run.text }), { kind: "new", text: run.text });
     else add(found, run);
-  }
+  });
   return ordered(found);
 }
 

@@ -1,4 +1,5 @@
 // What evaluators said of an attempt: each with its mark, its value and its reason.
+import { useState } from "preact/hooks";
 import { TEXTS } from "../texts";
 import type { CellJudgement } from "../wire";
 import { MarkShape } from "./mark";
@@ -12,14 +13,27 @@ export function worstFirst(judgements: CellJudgement[]): CellJudgement[] {
   return [...judgements].sort((one, other) => ORDER[one.mark ?? "none"] - ORDER[other.mark ?? "none"]);
 }
 
+/** What passed is folded away beyond so many rows. */
+const CALM_ROWS = 4;
+
 export function Judgements({ judgements, notRun = [] }: { judgements: CellJudgement[]; notRun?: string[] }) {
+  const [isOpen, setOpen] = useState(false);
+  const bad = judgements.filter(({ mark }) => mark === "fail" || mark === "error").length;
+  const most = isOpen || judgements.length <= bad + CALM_ROWS + 1 ? judgements.length : bad + CALM_ROWS;
   return (
     <ul class="judgements">
-      {judgements.map((judgement, index) => (
+      {judgements.slice(0, most).map((judgement, index) => (
         <li key={index}>
           <JudgementRow judgement={judgement} />
         </li>
       ))}
+      {most < judgements.length && (
+        <li class="judgements-more">
+          <button type="button" class="link" onClick={() => setOpen(true)}>
+            {TEXTS.case.moreJudgements(judgements.length - most)}
+          </button>
+        </li>
+      )}
       {notRun.map((name) => (
         <li key={`not ${name}`} class="judgement">
           <MarkShape mark="skip" />

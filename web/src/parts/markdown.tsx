@@ -44,7 +44,7 @@ export function looksLikeMarkdown(text: string): boolean {
   if (/^#{1,6} \S/m.test(start)) signs += 2;
   if (/^```/m.test(start)) signs += 2;
   if (/^ {0,3}[-*] \S.*\n {0,3}[-*] \S/m.test(start) || /^ {0,3}\d[.)] \S.*\n/m.test(start)) signs += 1;
-  if (/\*\*[^*\n]{1,200}\*\*/.test(start)) signs += 1;
+  if (/(^|[\s(])\*\*[^\s*]([^*\n]{0,200}[^\s*])?\*\*/.test(start)) signs += 2;
   if (/\]\(https?:/.test(start) || /`[^`\n]{1,200}`/.test(start)) signs += 1;
   if (/^\|? *:?-{2,}:? *\|/m.test(start)) signs += 2;
   return signs >= 2;
