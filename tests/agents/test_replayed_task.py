@@ -33,11 +33,13 @@ from calipers.agents import (
     ToolCall,
     intercepting_tools,
     tool,
+    with_faults,
 )
 from calipers.agents.tool_interception import call_tool
 from calipers.errors import InvalidOptionError, TapeError, TapeFileError
 from calipers.models import Ask, RemoteModel, using_cache
 from calipers.process.loop import run_sync
+from calipers.stores import MemoryStore, hide_keys
 from calipers.testing import AnthropicServer, OpenAIServer, Reply
 
 PRICES = {"desk": 120, "lamp": 30}
@@ -966,3 +968,22 @@ def test_a_replayed_attempt_is_not_taken_for_a_live_one(tape, tmp_path):
     ]
     made = [each.reuse.attempts_made for each in (recorded_run, replayed, again, live, *forks)]
     assert made == [1, 1, 0, 1, 1, 0, 1, 1]
+
+
+def test_a_task_on_tape_is_not_kept_in_a_store_that_hides_what_the_tape_would_have(tmp_path):
+    dataset = Dataset(cases=[Case(name="desk", inputs="desk")])
+    path = tmp_path / "run.tape"
+    with MemoryStore(redact=[hide_keys("email")]) as store:
+        for task in (RecordedTask(str.upper, path), RecordedTask(str.upper, path).around(str.lower)):
+            with pytest.raises(InvalidOptionError, match="a tape gives back word for word what came"):
+                dataset.evaluate_sync(task, store=store, progress=False)
+        with pytest.raises(InvalidOptionError, match="unredacted=True"):
+            with_faults(dataset, "error").evaluate_sync(
+                RecordedTask(str.upper, path), store=store, progress=False
+            )
+        assert not store.runs()
+        assert not path.exists()
+        allowed = RecordedTask(str.upper, path, unredacted=True)
+        assert dataset.evaluate_sync(allowed, store=store, progress=False).cases[0].output == "DESK"
+        replayed = ReplayedTask(str.upper, path)
+        assert dataset.evaluate_sync(replayed, store=store, progress=False).cases[0].output == "DESK"

@@ -119,3 +119,24 @@ def test_a_run_that_is_resumed_adds_to_its_tape(write, calipers, monkeypatch, fo
     ]
     write("closed", "")
     assert calipers("run", "eval_shop.py", "--no-store", "--replay-tape", "shop.tape").exit_code == 0
+
+
+@pytest.mark.parametrize("by", ["option", "project"])
+def test_a_tape_is_not_recorded_where_something_is_hidden_unless_that_is_said(
+    write, calipers, monkeypatch, folder, by
+):
+    write("eval_shop.py", APP)
+    write("hooks.py", "def hide(data):\n    return data\n")
+    monkeypatch.setenv("PRICE", "7")
+    if by == "project":
+        write("calipers.toml", 'redact = ["thing"]\n')
+    redact = ["--redact", "hooks.py:hide"] if by == "option" else []
+    refused = calipers("run", "eval_shop.py", "--record-tape", "shop.tape", *redact)
+    assert refused.exit_code == 2
+    assert "--record-tape writes word for word" in refused.stderr
+    assert "--unredacted-tape" in refused.stderr
+    assert not (folder / "shop.tape").exists()
+    recorded = calipers("run", "eval_shop.py", "--record-tape", "shop.tape", "--unredacted-tape", *redact)
+    assert recorded.exit_code == 0
+    monkeypatch.setenv("PRICE", "1")
+    assert calipers("run", "eval_shop.py", "--replay-tape", "shop.tape", *redact).exit_code == 0

@@ -23,7 +23,7 @@ from inspect import isawaitable
 from math import isfinite
 from pathlib import Path
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from calipers.data.argument_checks import check_flag
 from calipers.data.attempt import running_attempt
@@ -119,18 +119,27 @@ class RecordedTask(TaskOnTape):
     ```
 
     The file is begun anew with the first attempt; with `append=True` further attempts are added to those it has.
+
+    A run of it is not kept in a store that hides anything (`redact`): a tape gives back word for word what came, and there hooks would see it
+    in pieces. `unredacted=True` says that what is recorded may stand on the tape all the same.
     """
+
+    writes_tape: ClassVar[bool] = True
+    """Tells a store with hooks what the task leaves beside it."""
 
     path: Any = field(compare=False)
     """The file."""
     append: bool = field(default=False, compare=False)
     """Whether to add to what the file has."""
+    unredacted: bool = field(default=False, compare=False)
+    """Whether the tape may have what the store of the run hides."""
     _file: TapeFile = field(init=False, repr=False, compare=False)
     _calls: Calls = field(init=False, repr=False, compare=False, default_factory=Calls)
 
     def __post_init__(self) -> None:
         as_task(self.task)
         check_flag("append", self.append)
+        check_flag("unredacted", self.unredacted)
         if not isinstance(self.path, str | Path):
             raise InvalidOptionError(f"path must be the path of a file, got {self.path!r}")
         object.__setattr__(self, "_file", TapeFile(self.path, append=self.append))

@@ -29,6 +29,8 @@ def make_tapes(
     fork_result: str | None,
     resumes: bool,
     reuses: bool,
+    redacts: bool,
+    unredacted: bool,
 ) -> "Tapes":
     """The tapes that the options of `calipers run` ask for.
 
@@ -39,12 +41,18 @@ def make_tapes(
         raise InvalidOptionError(
             "--record-tape records the attempts that are made, and --reuse leaves some out: remove one of them"
         )
+    if record is not None and redacts and not unredacted:
+        raise InvalidOptionError(
+            "--record-tape writes word for word what was asked and answered, also what --redact and the redact of calipers.toml hide in the "
+            "store: on a tape it stands in prompts, in texts of JSON and in pieces of streams, where hooks do not find it. If the cases "
+            "hold nothing to hide, say so with --unredacted-tape"
+        )
     if fork_at is None:
         changes = {"model": fork_model, "prompt": fork_prompt, "result": fork_result}
         for name, value in changes.items():
             if value is not None:
                 raise InvalidOptionError(f"--fork-{name} needs the exchange to fork at: add --fork-at STEP")
-        return Tapes(record, replay, None, append=resumes)
+        return Tapes(record, replay, None, append=resumes, unredacted=unredacted)
     if replay is None:
         raise InvalidOptionError("--fork-at needs a tape to fork from: add --replay-tape FILE")
     result: Any = msgspec.UNSET
@@ -56,7 +64,7 @@ def make_tapes(
                 f"--fork-result must be JSON, such as '\"sold out\"' or '{{\"price\": 3}}', got {fork_result!r}: {error}"
             ) from None
     fork = Fork(at=fork_at, model=fork_model, prompt=fork_prompt, result=result)
-    return Tapes(record, replay, fork, append=resumes)
+    return Tapes(record, replay, fork, append=resumes, unredacted=unredacted)
 
 
 @dataclass
@@ -70,6 +78,8 @@ class Tapes:
     fork: Fork | None
     append: bool = field(kw_only=True)
     """Whether to add to the tape that is recorded: the run is resumed."""
+    unredacted: bool = field(default=False, kw_only=True)
+    """Whether a tape may have what the store hides."""
     _replayed: ReplayedTask | None = None
     """The task that ran last."""
 
@@ -104,7 +114,9 @@ class Tapes:
         replay, record = _path(self.replay, name), _path(self.record, name)
         if replay is not None:
             task = self._replayed = ReplayedTask(task, replay, self.fork)
-        return task if record is None else RecordedTask(task, record, append=self.append)
+        if record is None:
+            return task
+        return RecordedTask(task, record, append=self.append, unredacted=self.unredacted)
 
     def metadata(self, name: str) -> dict[str, Any] | None:
         """What the report of an evaluation says of its tapes."""

@@ -122,6 +122,7 @@ def keep_in(
 
     def keeping(setup: Setup) -> RunJournal:
         opened = store if isinstance(store, Store) else open_store(store)
+        _check_tape(opened, setup.task)
         options: dict[str, Any] = {"dataset_type": dataset_type, "pace": pace, "closes": opened is not store}
         try:
             info = find_run(opened, resume, setup) if resuming else None
@@ -136,6 +137,24 @@ def keep_in(
             raise
 
     return keeping
+
+
+_INSIDE = ("task", "function", "__self__")
+"""Where a task that stands around another one has it."""
+
+
+def _check_tape(store: Store, task: Any) -> None:
+    """Refuse a tape beside a store that hides anything: what is hidden here would stand there."""
+    inner: Any = task if getattr(store, "redact", ()) else None
+    for _ in range(10):
+        if inner is None:
+            return
+        if getattr(type(inner), "writes_tape", False) and not inner.unredacted:
+            raise InvalidOptionError(
+                f"the store hides data (redact), and the tape {str(inner.path)!r} would have it: a tape gives back word for word what came. "
+                "Record into a store without redact or, if what is recorded may stand on the tape, with RecordedTask(..., unredacted=True)"
+            )
+        inner = next((found for name in _INSIDE if (found := getattr(inner, name, None)) is not None), None)
 
 
 def _begun(store: Store, setup: Setup, *, reuse: bool, **options: Any) -> "RunJournal":

@@ -83,6 +83,7 @@ _FOR_RUNNING = (
     "resume",
     "faults",
     "record_tape",
+    "unredacted_tape",
     "replay_tape",
 )
 """Options that say how to run, and mean nothing to a report that is finished."""
@@ -146,6 +147,7 @@ class RunOptions:
     faults: Sequence[str] = ()
     harm: Sequence[str] = ()
     record_tape: str | None = None
+    unredacted_tape: bool = False
     replay_tape: str | None = None
     fork_at: int | None = None
     fork_model: str | None = None
@@ -264,7 +266,13 @@ class Session:
             return None
         from calipers.cli.tapes import make_tapes
 
-        return make_tapes(**asked, resumes=options.resume is not None, reuses=options.reuse)
+        return make_tapes(
+            **asked,
+            resumes=options.resume is not None,
+            reuses=options.reuse,
+            redacts=bool(options.redact or self.project.redact),
+            unredacted=options.unredacted_tape,
+        )
 
     def find(self) -> list[Evaluation]:
         """The evaluations that the options ask for."""

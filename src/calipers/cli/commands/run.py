@@ -82,6 +82,11 @@ calipers run eval_tone.py --param model=small --fail-under politeness=0.8
     help="Write what the task asks of models and tools, and what comes back, to a tape. {name} in it is the evaluation's name.",
 )
 @click.option(
+    "--unredacted-tape",
+    is_flag=True,
+    help="Let --record-tape write what --redact, or the project, hides in the store.",
+)
+@click.option(
     "--replay-tape",
     metavar="FILE",
     shell_complete=complete_files,
