@@ -474,49 +474,53 @@ export interface FoundStepsAnswer {
 
 export interface ComparedRun {
   label: string;
+  name: string;
   run: RunRow;
+}
+
+export interface CompareReading {
+  read: number;
+  of: number;
+  failed: string;
 }
 
 export interface DifferenceRow {
   name: string;
-  kind: string;
+  kind: "assertion" | "duration" | "metric" | "pass rate" | "score";
   values: string[];
   sentence: string;
   mark: "better" | "higher" | "identical" | "lower" | "same" | "unclear" | "worse";
-  difference: number | null;
+  difference: number;
   interval: Interval | null;
   scale: "number" | "points" | "relative";
+  better: "higher" | "lower" | null;
+  text: string;
+  ends: string;
+  p: string;
+  smallest: number;
+  cases: number;
+  notes: string[];
   spoken: string;
 }
 
-export interface FlipRow {
-  case: string;
-  name: string;
-  way: "broken" | "fixed" | "moved";
-  marks: string[];
-  evaluators: string[];
-  why: string;
-  baseline_output: string;
-  candidate_output: string;
-  parting: string;
-  noise: number;
-}
-
-export interface CompareAnswer {
-  runs: ComparedRun[];
+export interface ComparedPair {
+  candidate: number;
   lead: string[];
-  outcome: string;
+  outcome: "better" | "incomparable" | "nothing" | "same" | "unclear" | "worse";
+  facts: string[];
   rate: DifferenceRow | null;
   evaluators: DifferenceRow[];
   measures: DifferenceRow[];
   slices: DifferenceRow[];
+  labels: [string, string][];
   warnings: string[];
+  differing: [string, string][];
+  differing_total: number;
   unpaired: [string, number, string[]][];
-  flips: FlipRow[];
-  flips_total: number;
-  next: string | null;
-  paired_by: string;
-  others: CompareAnswer[];
+  paired: number;
+  flips: Record<string, number>;
+  flip_notes: string[];
+  footnote: string;
 }
 
 export interface FlippedAssertion {
@@ -525,6 +529,33 @@ export interface FlippedAssertion {
   candidate: boolean | null;
   baseline_reason: string | null;
   candidate_reason: string | null;
+}
+
+export interface FlipRow {
+  case: string;
+  name: string;
+  way: "broken" | "fixed" | "moved";
+  marks: string[];
+  counts: string;
+  assertions: FlippedAssertion[];
+  outputs: string[];
+  parting: string;
+  noise: number;
+  basis: "attempts" | "other flips";
+}
+
+export interface CompareAnswer {
+  runs: ComparedRun[];
+  reading: CompareReading | null;
+  pairs: ComparedPair[];
+  of: number;
+  flips: FlipRow[];
+  flips_total: number;
+  next: string | null;
+  paired_by: "content" | "name";
+  these_cases: boolean;
+  left_out: string[];
+  timed_out: boolean;
 }
 
 export interface ChangedValue {
@@ -581,19 +612,31 @@ export interface Flip {
   trace_gap: "no baseline trace" | "no candidate trace" | "no traces" | "too long" | null;
 }
 
+export interface ComparedColumn {
+  name: string;
+  differs: boolean;
+  sides: (CellJudgement | null)[];
+}
+
 export interface ComparedCaseAnswer {
   name: string;
+  names: string[];
   id: string;
   runs: ComparedRun[];
   input: ShownValue;
   expected: ShownValue;
-  sides: AttemptView[];
+  inputs: ShownValue[];
+  sides: (AttemptView | null)[];
   marks: string[];
+  cases: string[];
   flip: Flip | null;
+  rows: ComparedColumn[];
   trace: TraceDifference | null;
   trace_words: string[];
   previous: string | null;
   next: string | null;
+  at: number | null;
+  of: number | null;
 }
 
 export interface LabelQuestion {

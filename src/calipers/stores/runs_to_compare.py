@@ -42,6 +42,8 @@ class RunToCompare(NamedTuple):
     positions: Mapping[str, int]
     """Of the attempts, by their names."""
     evaluators: KnownEvaluators
+    shared_keys: list[str]
+    """The keys that several of its evaluators give (`calipers.data.result_names`)."""
 
 
 class LightRun(NamedTuple):
@@ -53,6 +55,8 @@ class LightRun(NamedTuple):
     """Of the attempts, by their names."""
     first: dict[str, tuple[int, bytes | None]]
     """By the name of the case: the position of the attempt that its content is read from, and the hash of the case."""
+    shared_keys: list[str]
+    """The keys that several of its evaluators give."""
 
 
 def runs_to_compare(
@@ -74,6 +78,7 @@ def runs_to_compare(
             _contents(store, info, read.first, same, hear),
             read.positions,
             store.known_evaluators(info.id),
+            read.shared_keys,
         )
         for info, read in zip(runs, found, strict=True)
     ]
@@ -120,7 +125,7 @@ def light_run(store: Store, info: RunInfo, *, hear: Heard = lambda _: None) -> L
     if names.changes:
         name_results(report.cases, names)
     report.incomplete = report.incomplete or not_all_judged(report, unjudged)
-    return LightRun(report, positions, first)
+    return LightRun(report, positions, first, names.shared)
 
 
 def _lightened(record: Record, known: dict[Any, EvaluationResult]) -> Record:

@@ -19,6 +19,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from .api_call import ROOT, ApiCall
+from .compare_answer import compare_answer
 from .download import Download
 from .labelling import delete_label, labels_answer, next_label, put_label
 from .pages import page_routes
@@ -34,6 +35,7 @@ CALLS: Final[tuple[ApiCall, ...]] = (
     ApiCall("GET", "/session", session_answer),
     ApiCall("GET", "/runs", runs_answer),
     ApiCall("GET", "/runs/{run}", run_answer),
+    ApiCall("GET", "/compare", compare_answer),
     ApiCall("GET", "/label", labels_answer),
     ApiCall("GET", "/label/next", next_label),
     ApiCall("PUT", "/label", put_label),

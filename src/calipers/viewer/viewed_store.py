@@ -156,6 +156,11 @@ class ViewedStore:
         return store
 
     @property
+    def address(self) -> str | None:
+        """What another process opens the store by to read it, with its password; `None` if no other process can."""
+        return None if self._is_alone else os.fspath(self._reading_address)
+
+    @property
     def _reading_address(self) -> str | os.PathLike[str]:
         return self._writer.path if isinstance(self._writer, SqliteStore) else self._address
 

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from calipers.comparison.flips import Flip
+from calipers.comparison.flips import Flip, FlippedAssertion
 from calipers.comparison.trace_difference import TraceDifference
 from calipers.report.passport import Standing
 from calipers.stats.estimate import Estimate
@@ -711,22 +711,38 @@ class ComparedRun(_Wire, kw_only=True, frozen=True):
 
     label: str
     """`A`, `B`, `C`."""
+    name: str
+    """What it is called in sentences: its name, with its id where another one has the same name."""
     run: RunRow
 
 
 class DifferenceRow(_Wire, kw_only=True, frozen=True):
-    """One column in the runs compared."""
+    """One column in two runs."""
 
     name: str
-    kind: str
+    kind: Literal["pass rate", "assertion", "score", "duration", "metric"]
     values: list[str]
-    """One for each run."""
+    """In the baseline and in the candidate."""
     sentence: str
-    """What is known of the difference between the first two."""
+    """What is known of the difference."""
     mark: Literal["better", "worse", "higher", "lower", "same", "identical", "unclear"]
-    difference: float | None = None
+    difference: float
     interval: Interval | None = None
     scale: Literal["points", "number", "relative"] = "points"
+    better: Literal["higher", "lower"] | None = None
+    """Which direction is the good one; `None` if that is not known."""
+    text: str = ""
+    """The difference with its sign: `+4.1`."""
+    ends: str = ""
+    """Its interval: `[+1.2, +7.0]`."""
+    p: str = ""
+    """The p-values, in words."""
+    smallest: float = 0.0
+    """The smallest difference worth seeing."""
+    cases: int = 0
+    """Of the candidate."""
+    notes: list[str] = []
+    """Why the two columns may not mean the same, and what was lost."""
     spoken: str = ""
 
 
@@ -734,62 +750,128 @@ class FlipRow(_Wire, kw_only=True, frozen=True):
     """A case that passes in one run only."""
 
     case: str
+    """Its id."""
     name: str
     way: Literal["fixed", "broken", "moved"]
     marks: list[str]
-    """Of each run."""
-    evaluators: list[str]
-    why: str
-    """What the evaluator said where it failed."""
-    baseline_output: str
-    candidate_output: str
+    """Of both runs: one character for each attempt, as in `CaseRow`."""
+    counts: str
+    """Attempts that passed: `3/3 → 0/3`."""
+    assertions: list[FlippedAssertion]
+    """What evaluators said of the two attempts that are shown, where they changed their mind."""
+    outputs: list[str]
+    """What the two attempts gave, each the first 300 characters; empty if there was no time to read it."""
     parting: str = ""
     """The first step at which the traces part, in words; "" if there are none or they do not part."""
     noise: float
-    """How likely such a flip is by chance."""
+    """How far noise explains it, from 0 to 1."""
+    basis: Literal["attempts", "other flips"]
 
 
-class CompareAnswer(_Wire, kw_only=True, frozen=True):
-    """`GET /compare?a=&b=&c=&q=&after=&limit=`: runs against the first of them. `q` filters flips: `flip:worse`, `flip:better`, and all of the filter."""
+class ComparedPair(_Wire, kw_only=True, frozen=True):
+    """A run against the first one."""
 
-    runs: list[ComparedRun]
+    candidate: int
+    """Its place among the runs."""
     lead: list[str]
     """The verdict, in three lines at most."""
-    outcome: str
+    outcome: Literal["better", "worse", "same", "unclear", "incomparable", "nothing"]
+    facts: list[str]
     rate: DifferenceRow | None
     evaluators: list[DifferenceRow]
     measures: list[DifferenceRow]
     slices: list[DifferenceRow]
+    """By tag."""
+    labels: list[tuple[str, str]]
+    """Columns of labels, each with how many changed."""
     warnings: list[str]
     """Changed datasets and evaluators, and whatever else must be known before believing any of it."""
+    differing: list[tuple[str, str]]
+    """The first hundred cases that changed, or are judged by other evaluators, each with what differs."""
+    differing_total: int
     unpaired: list[tuple[str, int, list[str]]]
-    """Of each run: its label, how many cases no other has, and the names of the first hundred."""
+    """Of either run: its label, how many cases the other lacks, and the names of the first hundred."""
+    paired: int
+    """Cases that both have."""
+    flips: dict[str, int]
+    """How many cases flipped, by their way."""
+    flip_notes: list[str]
+    """How many of them may be luck."""
+    footnote: str
+    """What p-values and intervals are."""
+
+
+class CompareReading(_Wire, kw_only=True, frozen=True):
+    """How far a comparison of long runs has come."""
+
+    read: int
+    """Attempts read."""
+    of: int
+    failed: str = ""
+    """Why it ended without a result, and what to do."""
+
+
+class CompareAnswer(_Wire, kw_only=True, frozen=True):
+    """`GET /compare?a=&b=&also=&of=&q=&after=&limit=&pair_by=&these_cases=&lower=`: runs against the first of them.
+
+    `also` are further runs, with commas; `of` is the place of the run whose flips are shown. `q` filters flips: `flip:worse`, `flip:better`, and all
+    else of the filter, which the case has to meet in that run. `lower` are scores and metrics of which less is good.
+    """
+
+    runs: list[ComparedRun]
+    reading: CompareReading | None
+    """Not `None`: the numbers are not there yet, or never will be. Ask again."""
+    pairs: list[ComparedPair]
+    of: int
+    """The place of the run whose flips these are."""
     flips: list[FlipRow]
     flips_total: int
+    """That meet the filter."""
     next: str | None
-    paired_by: str
-    """In words: what made two cases the same."""
-    others: list["CompareAnswer"] = []
-    """For each further run: the same against the first."""
+    paired_by: Literal["content", "name"]
+    these_cases: bool
+    left_out: list[str] = []
+    """What there was no time for, in words."""
+    timed_out: bool = False
+
+
+class ComparedColumn(_Wire, kw_only=True, frozen=True):
+    """What one evaluator said of the two attempts."""
+
+    name: str
+    differs: bool
+    sides: list[CellJudgement | None]
 
 
 class ComparedCaseAnswer(_Wire, kw_only=True, frozen=True):
-    """`GET /compare/{case}?a=&b=`: one case in two runs, side by side."""
+    """`GET /compare/{case}?a=&b=&q=&ra=&rb=`: one case in two runs, side by side. `ra` and `rb` say which attempt of each is shown, from 1."""
 
     name: str
+    names: list[str]
+    """What the case is called in either run; "" where a run does not have it."""
     id: str
     runs: list[ComparedRun]
     input: ShownValue
     expected: ShownValue
-    sides: list[AttemptView]
-    """The attempts that are shown: of each run the first that failed, else the first."""
+    inputs: list[ShownValue] = []
+    """Of either run, where they are not the same: then these are two cases of one name."""
+    sides: list[AttemptView | None]
+    """The attempts that are shown: of each run the first that came out as the case did; `None` where a run lacks the case."""
     marks: list[str]
+    """Of all attempts of either run."""
+    cases: list[str]
+    """The ids of the case in either run; "" where a run does not have it."""
     flip: Flip | None = None
+    rows: list[ComparedColumn]
+    """What every evaluator said of the two attempts."""
     trace: TraceDifference | None = None
     trace_words: list[str] = []
-    """The difference of the traces, in words."""
+    """The difference of the traces in words, or why they are not compared."""
     previous: str | None = None
     next: str | None = None
+    at: int | None = None
+    """Its place among the flips that meet the filter, from 0; `None` if it is none of them."""
+    of: int | None = None
 
 
 # ---------------------------------------------------------------------- labels and judges
