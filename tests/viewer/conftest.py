@@ -1,6 +1,7 @@
 """A store with a few runs, and a viewer of it."""
 
 import itertools
+import time
 
 import pytest
 
@@ -25,6 +26,16 @@ def keep_run(store, *, wrong=(), cases=4, name="run", dataset="doubling", **opti
         lambda n: 0 if n in wrong else 2 * n, store=store, name=name, progress=False, **options
     )
     return report.reuse.run
+
+
+def until(ask, is_right, *, seconds=30):
+    """What `ask` gives as soon as it is right."""
+    end = time.monotonic() + seconds
+    while not is_right(found := ask()):
+        if time.monotonic() > end:
+            raise AssertionError(f"not right after {seconds} s: {found!r:.500}")
+        time.sleep(0.01)
+    return found
 
 
 @pytest.fixture(scope="module")

@@ -86,7 +86,8 @@ class StopWhenDecided:
         self._attempts = 0
         self._broken = 0
         self._names = set[str]()
-        self._decided = False
+        self.outcome: Literal["PASS", "FAIL"] | None = None
+        """What was decided; `None` so far, or in the end, if nothing was."""
         self._expected = set[str]()
         """The evaluators that judge every case."""
         self._strange: list[str] = []
@@ -148,7 +149,7 @@ class StopWhenDecided:
         if record.fault is not None:
             return None
         _check_cluster(repr(record.name), record.cluster)
-        if self._decided or record.name in self._names:
+        if self.outcome is not None or record.name in self._names:
             raise InvalidOptionError(
                 "this StopWhenDecided has decided, or seen, another run: make one for each run"
             )
@@ -178,16 +179,21 @@ class StopWhenDecided:
         for subject in self._subjects:
             apart = old is not None and self._evaluators.is_apart(case.name, subject.column)
             subject.add(case, columns, None if apart else old)
-        why = self._missing(finished) or self._decision()
-        self._decided = why is not None
-        return why
+        failing = self._missing(finished) or self._failing()
+        if failing is not None:
+            self.outcome = "FAIL"
+            return f"decided: FAIL ({failing})"
+        if self._all_pass():
+            self.outcome = "PASS"
+            return "decided: PASS"
+        return None
 
     def _missing(self, attempts: Sequence[ReportCase]) -> str | None:
-        """That nothing gives what the policy names: every evaluator gave one result, under its own name."""
+        """What the policy names and nothing gives: every evaluator gave one result, under its own name."""
         for record in attempts if self._strange else ():
             given = {result.name for result in record.results}
             if given == self._expected == {result.evaluator for result in record.results}:
-                return f"decided: FAIL ({self._strange[0]}: has to be there)"
+                return f"{self._strange[0]}: has to be there"
         return None
 
     def _partner(self, case: RunCase) -> RunCase | None:
@@ -203,27 +209,33 @@ class StopWhenDecided:
         self._paired.add(pairs[0][0].name)
         return pairs[0][0]
 
-    def _decision(self) -> str | None:
-        doubt = self.share * (1 - self.policy.confidence) / 2
+    @property
+    def _doubt(self) -> float:
+        return self.share * (1 - self.policy.confidence) / 2
+
+    def _failing(self) -> str | None:
+        """The rule that has failed; `None` if none has so far."""
         for subject in self._subjects:
             for bet in subject.bets:
-                if bet.fails(doubt / self._parts) and bet in subject.decidable:
-                    return f"decided: FAIL ({subject.name}: {bet.rule})"
+                if bet.fails(self._doubt / self._parts) and bet in subject.decidable:
+                    return f"{subject.name}: {bet.rule}"
         heard = all(each.judged for each in self._subjects)
         if self._unfit is not None and heard and self._agreements.are_of_these_judges():
-            return f"decided: FAIL ({self._unfit.subject}: {self._unfit.rule})"
+            return f"{self._unfit.subject}: {self._unfit.rule}"
+        return None
+
+    def _all_pass(self) -> bool:
+        """Whether all rules have passed at once."""
         whole = self.cases >= self.policy.min_cases and all(each.is_large for each in self._subjects)
-        if (
+        return (
             whole
             and self._is_sound()
-            and all(bet.passes(doubt) for each in self._subjects for bet in each.bets)
+            and all(bet.passes(self._doubt) for each in self._subjects for bet in each.bets)
             and all(each.is_sound(self._attempts) for each in self._subjects)
             and self._agreements.hold
             and self._agreements.are_of_these_judges()
             and not any(rules.passport for rules in self.policy.rules)  # it is looked at when the run is over
-        ):
-            return "decided: PASS"
-        return None
+        )
 
     def _is_sound(self) -> bool:
         policy, n = self.policy, self._attempts

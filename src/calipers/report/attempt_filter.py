@@ -34,7 +34,7 @@ import operator
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias
 
 import msgspec
 
@@ -44,6 +44,25 @@ from calipers.errors import FilterError, InvalidOptionError
 from .attempt_fields import FIELDS, Beside, Kind, Record, Unsure, beside
 
 Operator: TypeAlias = Literal[":", "~", "<", "<=", ">", ">="]
+
+
+class Askable(Protocol):
+    """What has to be known of a field to read its terms."""
+
+    @property
+    def kind(self) -> Kind:
+        """How its values are compared."""
+        ...
+
+    @property
+    def is_keyed(self) -> bool:
+        """Whether a dot and a key belong to its name."""
+        ...
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The values it can have, where these are few words; else none."""
+        ...
 
 
 class Wanted(msgspec.Struct, frozen=True):
@@ -75,11 +94,11 @@ class Term(msgspec.Struct, frozen=True, kw_only=True):
         """Whether an attempt meets it; `None`: that is not known."""
         return self.is_met_by(self.values_in(record, known))
 
-    def is_met_by(self, found: Sequence[Any] | None) -> bool | None:
-        """Whether values that an attempt has in the field meet it; `None`: that is not known."""
+    def is_met_by(self, found: Sequence[Any] | None, fields: Mapping[str, Askable] = FIELDS) -> bool | None:
+        """Whether values that an attempt, or another thing of other fields, has in the field meet it; `None`: that is not known."""
         if found is None:
             return None
-        kind = FIELDS[self.field].kind
+        kind = fields[self.field].kind
         unsure = False
         for each in found:
             for value in self.values:
@@ -226,8 +245,12 @@ def parse_filter(text: str) -> AttemptFilter:
     return AttemptFilter(tuple(placed.term for placed in parse_terms(text)))
 
 
-def parse_terms(text: str) -> list[PlacedTerm]:
+def parse_terms(text: str, fields: Mapping[str, Askable] = FIELDS) -> list[PlacedTerm]:
     """The terms that a text describes, with their places.
+
+    Args:
+        text: the filter.
+        fields: what can be asked for; default: what attempts have.
 
     Raises:
         FilterError: it is not a filter; the message says where, and which fields there are.
@@ -237,7 +260,7 @@ def parse_terms(text: str) -> list[PlacedTerm]:
     terms: list[PlacedTerm] = []
     place = len(text) - len(text.lstrip())
     while place < len(text):
-        term, end = _read_term(text, place)
+        term, end = _read_term(text, place, fields)
         if end < len(text) and not text[end].isspace():
             raise _wrong(text, end, f"{text[end]!r} stands where a space should be")
         terms.append(PlacedTerm(term, place, end))
@@ -273,12 +296,12 @@ def field_named(text: str, *, why: str) -> Term:
     """
     found = _FIELD.fullmatch(f"{text}:")
     if found is None:
-        raise InvalidOptionError(f"{why} {text!r} is no name of a field; known are {_known()}")
-    name, key = _checked_field(text, found, 0)
+        raise InvalidOptionError(f"{why} {text!r} is no name of a field; known are {_known(FIELDS)}")
+    name, key = _checked_field(text, found, 0, FIELDS)
     return Term(field=name, key=key, values=())
 
 
-def _read_term(text: str, place: int) -> tuple[Term, int]:
+def _read_term(text: str, place: int, fields: Mapping[str, Askable]) -> tuple[Term, int]:
     """A term, and where it ends."""
     start = place
     is_negated = text[place] == "-" and place + 1 < len(text) and not text[place + 1].isspace()
@@ -294,33 +317,35 @@ def _read_term(text: str, place: int) -> tuple[Term, int]:
         if not value.text:
             raise _wrong(text, place, "there is nothing between the quotes")
         return Term(field="text", values=(value,), is_negated=is_negated), word.end()
-    name, key = _checked_field(text, found, place)
+    name, key = _checked_field(text, found, place, fields)
     sign: Any = found[4].removeprefix(":") or ":"
     sign = ":" if sign == "=" else sign
     values, end = _read_values(text, found.end())
     term = Term(field=name, key=key, operator=sign, values=tuple(values), is_negated=is_negated)
-    _check_values(text, start, term)
+    _check_values(text, start, term, fields[name])
     return term, end
 
 
-def _checked_field(text: str, found: re.Match[str], place: int) -> tuple[str, str]:
+def _checked_field(
+    text: str, found: re.Match[str], place: int, fields: Mapping[str, Askable]
+) -> tuple[str, str]:
     name = found[1]
     key = found[3] or ("" if found[2] is None else _unescaped(found[2]))
-    if name not in FIELDS:
-        hint = did_you_mean(name, FIELDS)
+    if name not in fields:
+        hint = did_you_mean(name, fields)
         raise _wrong(
             text,
             place,
-            f"unknown field {name!r}{hint}; known are {_known()}. A text with such a sign is written in quotes",
+            f"unknown field {name!r}{hint}; known are {_known(fields)}. A text with such a sign is written in quotes",
         )
-    if FIELDS[name].is_keyed != bool(key):
-        way = f"{name}.NAME" if FIELDS[name].is_keyed else f"{name} alone"
+    if fields[name].is_keyed != bool(key):
+        way = f"{name}.NAME" if fields[name].is_keyed else f"{name} alone"
         raise _wrong(text, place, f"{found[0]!r} has to be {way}")
     return name, key
 
 
-def _known() -> str:
-    return ", ".join(f"{name}.NAME" if each.is_keyed else name for name, each in FIELDS.items())
+def _known(fields: Mapping[str, Askable]) -> str:
+    return ", ".join(f"{name}.NAME" if each.is_keyed else name for name, each in fields.items())
 
 
 def _read_values(text: str, place: int) -> tuple[list[Wanted], int]:
@@ -368,9 +393,8 @@ def _unescaped(text: str) -> str:
     return re.sub(r"\\(.)", r"\1", text, flags=re.DOTALL)
 
 
-def _check_values(text: str, place: int, term: Term) -> None:
+def _check_values(text: str, place: int, term: Term, field: Askable) -> None:
     """Refuse values that the field cannot have, and signs that do not fit it."""
-    field = FIELDS[term.field]
     is_comparison = term.operator not in {":", "~"}
     if (is_comparison and field.kind in {"word", "name", "text"}) or (
         term.operator == "~" and field.kind not in {"name", "text", "any"}

@@ -91,6 +91,8 @@ class Stopping(msgspec.Struct, frozen=True, kw_only=True):
     """The names of attempts that finished when the rule had decided; the decision is not about them."""
     share: float = 1.0
     """The part of the doubt that the rule's looks have, all of them together; the rest is for one look at the whole run."""
+    outcome: str | None = None
+    """What the rule decided, where it has outcomes, such as `PASS` of a gate; `None` if it decided nothing, or does not say."""
     planned: int | None = None
     """Cases that there were to run, for which the rule's bets were made; `None`: they were made for any number."""
 

@@ -264,6 +264,7 @@ def _limits(options: Options) -> dict[str, Any]:
     """Those options that a stored run keeps."""
     kept = ("max_concurrency", "task_timeout", "evaluator_timeout", "retry", "retry_evaluators", "selection")
     found = {name: plain(getattr(options, name)) for name in kept}
+    found["stop_when"] = None if options.stop_when is None else type(options.stop_when).__name__
     return {name: value for name, value in found.items() if value is not None}
 
 
@@ -306,6 +307,7 @@ def _stopping(run: Run, total: int | None) -> Stopping | None:
         saved=total - run.queue.handed_out,
         unheard=tuple(early_stop.unheard),
         share=float(getattr(run.options.stop_when, "share", 1.0)),
+        outcome=getattr(run.options.stop_when, "outcome", None),
         planned=getattr(run.options.stop_when, "planned", None),
     )
 

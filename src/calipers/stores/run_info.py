@@ -85,6 +85,26 @@ class GitState(msgspec.Struct, frozen=True, kw_only=True):
     """Whether files differed from the commit."""
 
 
+class RunProgress(msgspec.Struct, frozen=True, kw_only=True):
+    """How far a stored run has come: what can be asked for all runs at once, again and again."""
+
+    id: str
+    status: Status
+    attempts: int
+    """Attempts stored so far."""
+    failures: int
+    """Attempts whose task did not finish."""
+    revision: str
+    """Changes with every write to the run, its counts included; a sign of life is none."""
+    owner: Owner | None = None
+    heartbeat: str | None = None
+
+    @property
+    def state(self) -> State:
+        """What became of the run: `abandoned` if it is marked as running and no process runs it any more."""
+        return "abandoned" if _is_abandoned(self) else self.status
+
+
 class RunInfo(msgspec.Struct, kw_only=True):
     """A stored run without its attempts. A new one needs no more than a name; `begin_run` fills in the rest."""
 
@@ -148,14 +168,18 @@ class RunInfo(msgspec.Struct, kw_only=True):
 
     def is_abandoned(self, *, now: datetime | None = None) -> bool:
         """Whether it is marked as running, and no process runs it any more."""
-        if self.status != "running":
-            return False
-        if self.owner is None or self.heartbeat is None:
-            return True
-        if self.owner.host == this_host() and not _is_alive(self.owner.pid):
-            return True
-        silent = (now or datetime.now(UTC)) - datetime.fromisoformat(self.heartbeat)
-        return silent.total_seconds() > SILENT_SECONDS
+        return _is_abandoned(self, now)
+
+
+def _is_abandoned(run: RunInfo | RunProgress, now: datetime | None = None) -> bool:
+    if run.status != "running":
+        return False
+    if run.owner is None or run.heartbeat is None:
+        return True
+    if run.owner.host == this_host() and not _is_alive(run.owner.pid):
+        return True
+    silent = (now or datetime.now(UTC)) - datetime.fromisoformat(run.heartbeat)
+    return silent.total_seconds() > SILENT_SECONDS
 
 
 def plain_spec(spec: EvaluatorSpec) -> EvaluatorSpec:

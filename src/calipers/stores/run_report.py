@@ -28,6 +28,8 @@ from .stored_attempt import StoredAttempt, StoredCell
 Judged: TypeAlias = Iterator[tuple[StoredAttempt, list[StoredCell]]]
 """Attempts with their cells."""
 
+_DIGESTS: Final = 2**128
+"""The digest of all cases is the sum of theirs."""
 KEEPS: Final = ("all", "failed", "none")
 """Which attempts a report from a store may hold."""
 
@@ -35,7 +37,7 @@ KEEPS: Final = ("all", "failed", "none")
 class Counted(msgspec.Struct, kw_only=True):
     """The counts of a run: made when they are first asked for, then kept with it."""
 
-    version: Literal[5] = 5
+    version: Literal[6] = 6
     """Counts of other versions are made again."""
     totals: Totals
     not_passed: list[int]
@@ -44,6 +46,8 @@ class Counted(msgspec.Struct, kw_only=True):
     """By evaluator that was added by scoring: the finished attempts that it has yet to judge."""
     shared_keys: list[str] = []
     """The keys that several evaluators give; see `calipers.data.result_names`."""
+    cases: str | None = None
+    """The same for runs over the same cases, in any order; `None` if the content of some case is not known."""
 
 
 def count(judged: Callable[[bool], Judged], evaluators: Sequence[StoredEvaluator]) -> Counted:
@@ -53,6 +57,7 @@ def count(judged: Callable[[bool], Judged], evaluators: Sequence[StoredEvaluator
     lost: list[int] = []
     shared, scored = shared_places(evaluators), scored_places(evaluators)
     lacking: Counter[str] = Counter()
+    content: int | None = 0
     for failed in (False, True):
         found = 0
         for attempt, cells in judged(failed):
@@ -63,6 +68,9 @@ def count(judged: Callable[[bool], Judged], evaluators: Sequence[StoredEvaluator
                 tally.rename(names)
                 changes = names.changes
             tally.add(record)
+            if attempt.repeat == 1 and content is not None:
+                known = attempt.case_hash
+                content = None if known is None else (content + int.from_bytes(known)) % _DIGESTS
             for name in unjudged_by(record) if scored else ():
                 lacking[name] += 1
             if found < KEPT_FAILED and record.passed is False:
@@ -73,6 +81,7 @@ def count(judged: Callable[[bool], Judged], evaluators: Sequence[StoredEvaluator
         not_passed=sorted(lost)[:KEPT_FAILED],
         unjudged=dict(lacking),
         shared_keys=names.shared,
+        cases=None if content is None else f"{content:032x}",
     )
 
 

@@ -7,7 +7,7 @@ count again.
 
 import hashlib
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Final, get_args
 
@@ -23,6 +23,7 @@ from .redaction import redacted_ending, redacted_evaluator, redacted_metadata, r
 from .run_info import (
     Owner,
     RunInfo,
+    RunProgress,
     State,
     Status,
     StoredEvaluator,
@@ -34,7 +35,7 @@ from .run_info import (
     timestamp,
 )
 from .run_report import Counted, ending_of
-from .sql import Session, safe_text, select_in
+from .sql import Session, marks, safe_text, select_in
 from .store import NameTakenError, Redact, Store
 
 if TYPE_CHECKING:
@@ -163,11 +164,12 @@ class SqlRuns(Store):
         return True
 
     @override
-    def looks(self, question: str) -> "list[Look]":
+    def looks(self, question: str | None = None) -> "list[Look]":
         from calipers.gate.looks import Look
 
+        where, values = ("", []) if question is None else ("WHERE question = ?", [question])
         with self._reading() as db:
-            rows = db.run("SELECT body FROM looks WHERE question = ? ORDER BY no", (question,))
+            rows = db.run(f"SELECT body FROM looks {where} ORDER BY no", values)  # noqa: S608 - our own words
         return [msgspec.json.decode(body, type=Look) for (body,) in rows]
 
     @override
@@ -244,20 +246,36 @@ class SqlRuns(Store):
         name: str | None = None,
         dataset_name: str | None = None,
         status: State | None = None,
+        ids: Collection[str] | None = None,
         limit: int | None = None,
     ) -> list[RunInfo]:
         check_choice("status", status, get_args(State), or_none=True)
         check_whole_number("limit", limit, at_least=0, or_none=True)
         if status == "abandoned":
-            marked = self.runs(name=name, dataset_name=dataset_name, status="running")
+            marked = self.runs(name=name, dataset_name=dataset_name, status="running", ids=ids)
             return [info for info in marked if info.is_abandoned()][:limit]
         given = {"name": safe_text(name), "dataset_name": safe_text(dataset_name), "status": status}
         asked = {column: value for column, value in given.items() if value is not None}
-        where = " AND ".join(f"{column} = ?" for column in asked)
-        last = "" if limit is None else f"LIMIT {limit}"
+        conditions = [f"{column} = ?" for column in asked]
+        values: list[Any] = [*asked.values()]
         with self._reading() as db:
+            if ids is not None:
+                numbers = [number for (number,) in select_in(db, "SELECT no FROM runs WHERE id IN", (), ids)]
+                conditions.append(f"no IN {marks(len(numbers))}" if numbers else "1 = 0")
+                values += numbers
+            where = " AND ".join(conditions)
+            last = "" if limit is None else f"LIMIT {limit}"
             sql = f"{'WHERE ' * bool(where)}{where} ORDER BY place DESC {last}"
-            return self._infos(db, sql, [*asked.values()], even_damaged=True)
+            return self._infos(db, sql, values, even_damaged=True)
+
+    @override
+    def progress(self) -> list[RunProgress]:
+        with self._reading() as db:
+            rows = db.run(
+                "SELECT id, status, attempts, failures, generation, changes, counted IS NULL, owner, heartbeat FROM runs "
+                "ORDER BY place DESC"
+            )
+        return [_progress(*row) for row in rows]
 
     @override
     def run(self, which: str) -> RunInfo:
@@ -349,6 +367,12 @@ class SqlRuns(Store):
         kept, at = self._counts.get(run, (None, -1))
         return (kept if at == changes else _counted(counted)), changes
 
+    def keep_shared_counts(self) -> None:
+        """Write what stores that are only read have counted and shared with this one."""
+        for run, (counted, changes) in list(self._counts.items()):
+            self._keep_counted(run, counted, changes)
+            self._counts.pop(run, None)
+
     @override
     def _keep_counted(self, run: str, counted: Counted, changes: int) -> None:
         if self.read_only:
@@ -434,6 +458,28 @@ def _counted(text: str | None) -> Counted | None:
         return None if text is None else msgspec.json.decode(text, type=Counted)
     except ValueError:
         return None
+
+
+def _progress(
+    run: str,
+    status: Status,
+    attempts: int,
+    failures: int,
+    generation: int,
+    changes: int,
+    is_uncounted: bool,
+    owner: str | None,
+    heartbeat: str | None,
+) -> RunProgress:
+    return RunProgress(
+        id=run,
+        status=status,
+        attempts=attempts,
+        failures=failures,
+        revision=f"{generation}-{changes}-{status}{'' if is_uncounted else '-counted'}",
+        owner=None if owner is None or status != "running" else msgspec.json.decode(owner, type=Owner),
+        heartbeat=heartbeat,
+    )
 
 
 def _run_info(row: Sequence[Any], evaluators: Sequence[tuple[int, str]]) -> RunInfo:

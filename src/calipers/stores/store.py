@@ -11,7 +11,7 @@ import logging
 import threading
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar
 
@@ -26,7 +26,7 @@ from calipers.report.summary import Totals
 from .blobs import PackedText
 from .evaluator_slots import EvaluatorSlots, scored_places
 from .packing import Record, facts_of, pack, unpack
-from .run_info import RunInfo, State, Status, StoredEvaluator
+from .run_info import RunInfo, RunProgress, State, Status, StoredEvaluator
 from .run_report import (
     KEEPS,
     Counted,
@@ -249,8 +249,8 @@ class Store(ABC):
         """What a model answered; `None` if it is not known."""
 
     @abstractmethod
-    def looks(self, question: str) -> "list[Look]":
-        """The looks at one question (`calipers.gate.looks`), the first one first."""
+    def looks(self, question: str | None = None) -> "list[Look]":
+        """The looks at one question (`calipers.gate.looks`), or at all of them, the first one first."""
 
     @abstractmethod
     def runs(
@@ -259,16 +259,21 @@ class Store(ABC):
         name: str | None = None,
         dataset_name: str | None = None,
         status: State | None = None,
+        ids: Collection[str] | None = None,
         limit: int | None = None,
     ) -> list[RunInfo]:
         """The runs, newest first: in the order in which the store began them, whatever the clock said.
 
         A run that was made elsewhere stands where its id puts it. The status "running" includes abandoned runs, and
-        "abandoned" finds only those.
+        "abandoned" finds only those. Of `ids`, those that are not there are left out.
 
         Raises:
             InvalidOptionError: `status` or `limit` is not valid.
         """
+
+    @abstractmethod
+    def progress(self) -> list[RunProgress]:
+        """How far each run has come, in the order of `runs`: little is read of each, and nothing is decoded that may be large."""
 
     @abstractmethod
     def run(self, which: str) -> RunInfo:

@@ -21,13 +21,14 @@ from starlette.routing import BaseRoute, Route
 from .api_call import ROOT, ApiCall
 from .compare_answer import compare_answer
 from .download import Download
+from .events import Watcher
 from .labelling import delete_label, labels_answer, next_label, put_label
 from .pages import page_routes
 from .refusal import Refusal
 from .request_threads import RequestThreads, leaving
 from .responses import FRESH, as_json, download, is_settled, problem
 from .run_answer import run_answer
-from .run_rows import runs_answer
+from .run_list import runs_answer
 from .session_facts import session_answer
 from .viewed_store import ViewedStore
 
@@ -62,6 +63,7 @@ class Application:
         self.viewed = viewed
         self.calls = tuple(call for call in calls if not (call.writes and viewed.read_only))
         self._workers = RequestThreads()
+        self._watcher = Watcher(viewed, self._workers)
         self._tags: OrderedDict[tuple[str, str], str] = OrderedDict()
         """The tags of settled answers, by address and revision of the run."""
         self._lock = threading.Lock()
@@ -75,14 +77,17 @@ class Application:
             Route(f"{ROOT}{path}", self._endpoint(methods), methods=[*methods])
             for path, methods in by_path.items()
         ]
+        found.append(Route(f"{ROOT}/events", self._watcher.stream, methods=["GET"]))
         found.append(Route(f"{ROOT}/{{rest:path}}", _no_call))
         return [*found, *page_routes(self.viewed, self._workers, self.answer_at)]
 
     def end(self) -> None:
-        """Say that the server is about to end: streams end by themselves."""
+        """Say that the server is about to end: streams end by themselves. May be called from a signal handler."""
+        self._watcher.end()
 
     def close(self) -> None:
         """End what is being worked on."""
+        self.end()
         self._workers.close()
 
     # ------------------------------------------------------------------ one request

@@ -57,6 +57,11 @@ class RunIndexes:
                 reader = self._readers[run] = _Reader(info, self._reading, self._closed)
         return reader.index(revision, patience)
 
+    def states(self) -> dict[str, IndexState]:
+        """How far each index was read."""
+        with self._lock:
+            return {run: reader.state for run, reader in self._readers.items()}
+
     def forget(self) -> None:
         """Forget all indexes, since the store is another one."""
         with self._lock:
@@ -83,6 +88,11 @@ class _Reader:
             IndexBuilder(info), state=IndexState(state="reading", read=0, of=info.attempts)
         )
         self._error: BaseException | None = None
+
+    @property
+    def state(self) -> IndexState:
+        """How far the run was read."""
+        return self._index.state
 
     def index(self, revision: str, patience: float) -> RunIndex:
         """The index; where it is not of a revision, reading begins."""

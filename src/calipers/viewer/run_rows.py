@@ -1,37 +1,26 @@
-"""`GET /runs`: the runs of the store, as rows of a list."""
+"""A run as a row of a list, which every page that names runs shows."""
 
 from datetime import UTC, datetime
-from typing import Final
+from typing import Any
 
+from calipers.gate.looks import Look
 from calipers.report.cost import Cost
+from calipers.report.summary import Totals
 from calipers.stats.number_text import dollars
 from calipers.stores.run_info import RunInfo
 
-from .viewed_store import ViewedStore
-from .wire import Money, RunRow, RunsAnswer, RunState
-
-MOST: Final = 500
-"""Rows of one answer."""
+from .wire import GateState, Money, RunRow, RunState
 
 
-def runs_answer(
-    viewed: ViewedStore, *, q: str = "", sort: str = "", after: str = "", limit: int = 100
-) -> RunsAnswer:
-    """The runs that meet a filter, a page at a time."""
-    del q, sort, after
-    with viewed.reading() as store:
-        infos = store.runs()
-    return RunsAnswer(
-        rows=[run_row(info) for info in infos[: min(limit, MOST)]],
-        next=None,
-        total=len(infos),
-        datasets=sorted({info.dataset_name for info in infos if info.dataset_name is not None}),
-    )
+def run_row(info: RunInfo, *, totals: Totals | None = None, look: Look | None = None) -> RunRow:
+    """A run as a row.
 
-
-def run_row(info: RunInfo) -> RunRow:
-    """A run as a row."""
-    totals = info.totals
+    Args:
+        info: the run.
+        totals: what was counted of it; default: what is kept with it.
+        look: the last verdict of a gate on it.
+    """
+    totals = totals or info.totals
     ending = info.ending or {}
     incomplete = ending.get("incomplete")  # a text in earlier releases
     return RunRow(
@@ -41,7 +30,7 @@ def run_row(info: RunInfo) -> RunRow:
         state=state_of(info),
         started_at=info.started_at,
         ended_at=info.ended_at,
-        seconds=_seconds(info),
+        seconds=seconds_of(info.started_at, info.ended_at),
         attempts=info.attempts,
         total=info.total,
         cases=None if totals is None else totals.counts.cases,
@@ -57,6 +46,7 @@ def run_row(info: RunInfo) -> RunRow:
         dirty=info.git is not None and info.git.dirty,
         evaluators=info.columns,
         seed=info.seed,
+        gate=_gate(info, look),
         incomplete=incomplete.get("reason") if isinstance(incomplete, dict) else incomplete,
         damaged=info.damaged,
     )
@@ -79,11 +69,24 @@ def money(*parts: Cost | None) -> Money | None:
     return Money(dollars=total, at_least=at_least, text=("at least " if at_least else "") + dollars(total))
 
 
-def _seconds(info: RunInfo) -> float | None:
-    """How long a run took, or has taken."""
+def _gate(info: RunInfo, look: Look | None) -> GateState | None:
+    """What a gate made of a run: `calipers gate` afterwards, else the rule that could end it early."""
+    if look is not None and look.attempts >= info.attempts:
+        return GateState(policy="calipers gate", outcome=look.outcome, decided=True)
+    stopping: Any = (info.ending or {}).get("stopping")
+    if isinstance(stopping, dict):
+        outcome = stopping.get("outcome")
+        return GateState(policy="stop_when", outcome=outcome or "undecided", decided=outcome is not None)
+    if info.status == "running" and info.parameters.get("stop_when"):
+        return GateState(policy="stop_when", outcome="undecided", decided=False)
+    return None
+
+
+def seconds_of(started_at: str, ended_at: str | None) -> float | None:
+    """How long a run took, or has taken; `None` if it is not known when it began."""
     try:
-        begun = datetime.fromisoformat(info.started_at)
-        ended = datetime.now(UTC) if info.ended_at is None else datetime.fromisoformat(info.ended_at)
+        begun = datetime.fromisoformat(started_at)
+        ended = datetime.now(UTC) if ended_at is None else datetime.fromisoformat(ended_at)
     except ValueError:
         return None
     return max(0.0, (ended - begun).total_seconds())

@@ -25,6 +25,7 @@ from .deadline import Deadline, current_deadline
 from .refusal import Refusal
 from .run_index import RunIndex
 from .run_indexes import RunIndexes
+from .wire import IndexState
 
 _T = TypeVar("_T")
 
@@ -209,6 +210,10 @@ class ViewedStore:
         """
         return self._indexes.of(run) if patience is None else self._indexes.of(run, patience=patience)
 
+    def index_states(self) -> dict[str, IndexState]:
+        """How far the runs that were looked at have been read."""
+        return self._indexes.states()
+
     # ------------------------------------------------------------------ what parts of the viewer remember
 
     def kept(self, make: Callable[[], _T]) -> _T:
@@ -252,6 +257,7 @@ class ViewedStore:
                 )
                 self._file = found
                 self._indexes.forget()
+                self._kept.clear()
 
     def _empty(self) -> None:
         with suppress(queue.Empty):
