@@ -87,7 +87,6 @@ export const TEXTS = {
   // ------------------------------------------------------------ the filter bar
   filter: {
     label: "Filter",
-    placeholder: "Filter: verdict:fail tag:refund cost:>0.01 \"late\"",
     clear: "Clear the filter",
     remove: (term: string) => `Remove ${term}`,
     terms: "Terms of the filter",
@@ -111,7 +110,7 @@ export const TEXTS = {
   // ------------------------------------------------------------ the list of runs
   runs: {
     title: "Runs",
-    placeholder: "Filter: refund dataset:support state:running rate:<0.9 cost:>1",
+    placeholder: "Filter: refund dataset:support state:running rate<0.9 cost>1",
     counted: (runs: string, datasets: string) => `${runs} of ${datasets}`,
     columns: {
       name: "Run",
@@ -240,7 +239,7 @@ export const TEXTS = {
   cases: {
     title: "Cases",
     table: "Cases of the run",
-    placeholder: 'Filter: verdict:fail -tag:slow score.f1:<0.6 meta.lang:de "late"',
+    placeholder: 'Filter: status:failed -tag:slow score.f1<0.6 meta.lang:de "late"',
     facets: "Narrow down",
     facetsKey: "show or hide what narrows down",
     columnsTitle: "Columns",

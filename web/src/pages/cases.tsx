@@ -1,4 +1,5 @@
 // The cases of a run: a table of any length with a filter, facets beside it, and a case to look at without leaving it.
+import { lazy, Suspense } from "preact/compat";
 import { useEffect, useState } from "preact/hooks";
 import { call, read, useAnswer, type Refused } from "../api";
 import { useProgress } from "../events";
@@ -9,16 +10,17 @@ import { useIsNarrow } from "../parts/display";
 import { FilterBar, Facets } from "../parts/filter";
 import { Icon } from "../parts/icon";
 import { KeyCap } from "../parts/key";
-import { Mark, Marks, MarkShape } from "../parts/mark";
-import { Answered, Page, Trouble } from "../parts/page";
+import { Marks, MarkShape } from "../parts/mark";
+import { Page, Trouble } from "../parts/page";
 import { oneLine, Plain } from "../parts/plain";
-import { Value } from "../parts/value";
 import { VirtualTable } from "../parts/virtual-table";
 import { address, go, withQuery } from "../router";
 import type { PageProps } from "../routes";
 import { TEXTS } from "../texts";
 import type { CaseAnswer, CaseColumn, CaseRow, CasesAnswer, IndexState, RunAnswer } from "../wire";
 import "./cases.css";
+
+const Peek = lazy(() => import("../parts/peek"));
 
 const FACETS = "calipers:facets";
 const USUAL_VALUES = 4;
@@ -102,7 +104,7 @@ export default function Cases({ place, run }: PageProps<"run">) {
           findFailure={findFailure}
           empty={q ? <NoneFound clear={() => filter("")} /> : <p class="empty">{TEXTS.cases.none}</p>}
         />
-        {peeked && !isNarrow && <Peek href={call(`${path}/${encodeURIComponent(peeked)}`, { q, sort })} page={address(["runs", id, "cases", peeked], { q, sort })} close={() => change({ open: null })} />}
+        {peeked && !isNarrow && <Suspense fallback={null}><Peek href={call(`${path}/${encodeURIComponent(peeked)}`, { q, sort })} page={address(["runs", id, "cases", peeked], { q, sort })} close={() => change({ open: null })} /></Suspense>}
       </div>
     </Page>
   );
@@ -155,10 +157,14 @@ function NoneFound({ clear }: { clear: () => void }) {
 
 /** The fields beside the table: what came of a case, its tags and fields, each evaluator's say. */
 function facetFields(whole: RunAnswer, answer: CasesAnswer | undefined): [string, string][] {
-  const asserted = (answer?.columns ?? []).filter((column) => column.kind !== "score").map((column) => `eval.${column.name}`);
-  const labels = new Set(asserted.map((name) => name.replace(/^eval\./, "label.")));
-  const fields = ["verdict", ...whole.slices.filter((field) => !labels.has(field)), ...asserted];
+  const asserted = (answer?.columns ?? []).filter((column) => column.kind === "assertion").map((column) => `eval.${keyText(column.name)}`);
+  const fields = ["status", ...whole.slices, ...asserted];
   return [...new Set(fields)].map((field) => [field, titleOf(field)]);
+}
+
+/** A name as it stands after the dot of a field. */
+function keyText(name: string): string {
+  return /^[^\s:<>=~"()]+$/.test(name) ? name : `"${name.replaceAll("\\", "\\\\").replaceAll('"', '\\"')}"`;
 }
 
 function titleOf(field: string): string {
@@ -173,7 +179,7 @@ interface CaseTableColumn extends Column<CaseRow> {
 
 function allColumns(results: CaseColumn[], rows: CaseRow[], link: (row: CaseRow) => string): CaseTableColumn[] {
   const texts = TEXTS.cases.columns;
-  const long = (name: "why" | "input" | "output" | "expected", width: string, usual: boolean): CaseTableColumn => ({
+  const long = (name: "why" | "input" | "output" | "expected", width: [number, number], usual: boolean): CaseTableColumn => ({
     name,
     title: texts[name],
     width,
@@ -184,7 +190,7 @@ function allColumns(results: CaseColumn[], rows: CaseRow[], link: (row: CaseRow)
     {
       name: "name",
       title: texts.name,
-      width: "minmax(11rem, 16rem)",
+      width: [180, 0.8],
       sort: "name",
       usual: true,
       cell: (row) => (
@@ -201,18 +207,18 @@ function allColumns(results: CaseColumn[], rows: CaseRow[], link: (row: CaseRow)
         </span>
       ),
     },
-    { name: "marks", title: texts.marks, about: texts.marksAbout, width: marksWidth(rows), sort: "mark", usual: true, cell: (row) => <Marks marks={row.marks} /> },
-    long("why", "minmax(12rem, 1.4fr)", true),
-    long("input", "minmax(11rem, 1.2fr)", true),
-    long("output", "minmax(11rem, 1.2fr)", true),
-    long("expected", "minmax(9rem, 1fr)", false),
+    { name: "marks", title: texts.marks, about: texts.marksAbout, width: [marksWidth(rows)], sort: "mark", usual: true, cell: (row) => <Marks marks={row.marks} /> },
+    long("why", [140, 1.4], true),
+    long("input", [120, 1.2], true),
+    long("output", [110, 1], true),
+    long("expected", [110, 1], false),
     ...results.map((result, index): CaseTableColumn => {
       const decimals = decimalsOf(rows.map((row) => row.values[index] ?? null));
       return {
         name: `value.${result.name}`,
         title: oneLine(result.name, 24),
         about: result.name,
-        width: result.kind === "label" ? "minmax(5rem, 9rem)" : "minmax(4.5rem, 6rem)",
+        width: result.kind === "label" ? [76, 0.3] : [Math.min(Math.max(result.name.length * 6.5, 48), 84)],
         end: result.kind !== "label",
         sort: `value.${result.name}`,
         largestFirst: false,
@@ -220,10 +226,10 @@ function allColumns(results: CaseColumn[], rows: CaseRow[], link: (row: CaseRow)
         cell: (row) => <ResultCell value={row.values[index] ?? null} kind={result.kind} decimals={decimals} />,
       };
     }),
-    { name: "seconds", title: texts.seconds, about: texts.secondsAbout, width: "5rem", sort: "seconds", largestFirst: true, end: true, usual: true, cell: (row) => (row.seconds === null ? null : seconds(row.seconds)) },
-    { name: "cost", title: texts.cost, width: "5rem", sort: "cost", largestFirst: true, end: true, usual: rows.some((row) => row.cost !== null), cell: (row) => (row.cost === null ? null : dollars(row.cost)) },
-    { name: "tokens", title: texts.tokens, width: "5rem", sort: "tokens", largestFirst: true, end: true, usual: false, cell: (row) => (row.tokens === null ? null : count(row.tokens)) },
-    { name: "tags", title: texts.tags, width: "minmax(6rem, 10rem)", usual: false, cell: (row) => (row.tags.length ? <Text text={row.tags.join(", ")} /> : null) },
+    { name: "seconds", title: texts.seconds, about: texts.secondsAbout, width: [62], sort: "seconds", largestFirst: true, end: true, usual: true, cell: (row) => (row.seconds === null ? null : seconds(row.seconds)) },
+    { name: "cost", title: texts.cost, width: [62], sort: "cost", largestFirst: true, end: true, usual: rows.some((row) => row.cost !== null), cell: (row) => (row.cost === null ? null : dollars(row.cost)) },
+    { name: "tokens", title: texts.tokens, width: [62], sort: "tokens", largestFirst: true, end: true, usual: false, cell: (row) => (row.tokens === null ? null : count(row.tokens)) },
+    { name: "tags", title: texts.tags, width: [90, 0.6], usual: false, cell: (row) => (row.tags.length ? <Text text={row.tags.join(", ")} /> : null) },
   ];
 }
 
@@ -232,9 +238,9 @@ function Text({ text }: { text: string }) {
   return <span title={line.length > 30 ? oneLine(text, 400) : undefined}>{line}</span>;
 }
 
-function marksWidth(rows: CaseRow[]): string {
+function marksWidth(rows: CaseRow[]): number {
   const longest = Math.max(...rows.map((row) => row.marks.length), 1);
-  return `${Math.max(longest <= 10 ? 14 * longest + 4 : 64, 52)}px`;
+  return Math.max(longest <= 10 ? 14 * longest + 4 : 64, 62);
 }
 
 /** Numbers of a column have the same decimals: as many as they need, at most three. */
@@ -299,66 +305,6 @@ function NarrowRow({ row, link }: { row: CaseRow; link: string }) {
         <span class="grow">{oneLine(row.why || row.output || row.input, 120)}</span>
         {row.seconds !== null && <span class="number">{seconds(row.seconds)}</span>}
       </div>
-    </>
-  );
-}
-
-// ---------------------------------------------------------------------- the case beside the table
-
-function Peek({ href, page, close }: { href: string; page: string; close: () => void }) {
-  const asked = useAnswer<CaseAnswer>(href);
-  return (
-    <aside class="peek" aria-label={TEXTS.cases.peek}>
-      <div class="section-head">
-        <h2 class="peek-title">{asked.answer ? <Plain text={oneLine(asked.answer.name, 120)} /> : TEXTS.app.loading}</h2>
-        <span class="grow" />
-        <a class="button" href={page}>
-          {TEXTS.tables.open} <KeyCap name="Enter" />
-        </a>
-        <button type="button" class="quiet-button" aria-label={TEXTS.app.close} title={`${TEXTS.app.close} (Esc)`} onClick={close}>
-          <Icon name="close" />
-        </button>
-      </div>
-      <Answered asked={asked}>{(answer) => <PeekedCase answer={answer} />}</Answered>
-    </aside>
-  );
-}
-
-/** What matters most of a case: why it did not pass, what it gave, what was expected, what it was given. */
-function PeekedCase({ answer }: { answer: CaseAnswer }) {
-  const worst = answer.attempts.find((attempt) => attempt.mark === "error" || attempt.mark === "fail") ?? answer.attempts[0];
-  if (!worst) return <p class="quiet">{TEXTS.cases.noAttempt}</p>;
-  return (
-    <>
-      <p class="facts-line">
-        <Mark mark={worst.mark} />
-        {answer.attempts.length > 1 && <span class="quiet">{TEXTS.cases.repeat(count(worst.repeat + 1), count(answer.attempts.length))}</span>}
-        {worst.seconds !== null && <span class="quiet">{seconds(worst.seconds)}</span>}
-        {worst.cost && <span class="quiet">{worst.cost.text}</span>}
-      </p>
-      {worst.error && (
-        <p class="peek-error">
-          <Plain text={oneLine(worst.error, 600)} />
-        </p>
-      )}
-      <dl class="peek-judgements">
-        {worst.judgements.map((each) => (
-          <div key={each.name}>
-            <dt>
-              {each.mark && <MarkShape mark={each.mark} />} <Plain text={oneLine(each.name, 60)} />
-            </dt>
-            <dd>
-              <b>
-                <Plain text={oneLine(each.text, 80)} />
-              </b>{" "}
-              {each.reason && <Plain text={oneLine(each.reason, 400)} />}
-            </dd>
-          </div>
-        ))}
-      </dl>
-      <Value value={worst.output} name={TEXTS.cases.columns.output} />
-      <Value value={answer.expected} name={TEXTS.cases.columns.expected} />
-      <Value value={answer.input} name={TEXTS.cases.columns.input} />
     </>
   );
 }

@@ -121,10 +121,10 @@ function columnsOf(isRate: boolean): Column<TrendPoint>[] {
     { name: "low", title: TEXTS.dataset.low, end: true, cell: (point) => bound(point.estimate?.interval?.low, isRate), plain: (point) => point.estimate?.interval?.low },
     { name: "high", title: TEXTS.dataset.high, end: true, cell: (point) => bound(point.estimate?.interval?.high, isRate), plain: (point) => point.estimate?.interval?.high },
     { name: "cases", title: texts.cases, end: true, cell: (point) => point.estimate?.n_units ?? null, plain: (point) => point.estimate?.n_units },
-    { name: "cost", title: texts.cost, end: true, cell: (point) => point.cost?.text ?? null, plain: (point) => point.cost?.dollars },
-    { name: "commit", title: texts.commit, cell: (point) => <Commit row={point} />, plain: (point) => point.commit },
-    { name: "version", title: TEXTS.dataset.version, cell: (point) => point.task_version && <span class="mono">{point.task_version.slice(0, 10)}</span>, plain: (point) => point.task_version },
-    { name: "break", title: TEXTS.dataset.changed, cell: (point) => (point.break_before.length ? <span class="tone-warn">{point.break_before.join(", ")}</span> : null), plain: (point) => point.break_before.join(", ") },
+    { name: "cost", optional: true, title: texts.cost, end: true, cell: (point) => point.cost?.text ?? null, plain: (point) => point.cost?.dollars },
+    { name: "commit", optional: true, title: texts.commit, cell: (point) => <Commit row={point} />, plain: (point) => point.commit },
+    { name: "version", optional: true, title: TEXTS.dataset.version, cell: (point) => point.task_version && <span class="mono">{point.task_version.slice(0, 10)}</span>, plain: (point) => point.task_version },
+    { name: "break", optional: true, title: TEXTS.dataset.changed, cell: (point) => (point.break_before.length ? <span class="tone-warn">{point.break_before.join(", ")}</span> : null), plain: (point) => point.break_before.join(", ") },
     { name: "started", title: texts.started, end: true, cell: (point) => <Ago at={point.started_at} />, plain: (point) => point.started_at },
   ];
 }

@@ -247,7 +247,7 @@ function HeadlineView({ headline, cases }: { headline: Headline; cases: (q?: str
       )}
       {tone !== "good" && (
         <p>
-          <a href={cases("-verdict:pass")}>{TEXTS.run.notPassed}</a>
+          <a href={cases("status:(failed OR errored)")}>{TEXTS.run.notPassed}</a>
         </p>
       )}
     </section>
@@ -333,6 +333,7 @@ function groupColumns(run: string, cases: (q?: string) => string): Column<Failur
     },
     {
       name: "concentrated",
+      optional: true,
       title: texts.concentrated,
       about: texts.concentratedAbout,
       plain: (group) => group.concentrated.map((slice) => slice.filter).join(" "),

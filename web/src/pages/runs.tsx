@@ -45,7 +45,7 @@ export default function Runs({ place }: PageProps) {
     { keys: "c", does: TEXTS.runs.compareKey, when: marked.length >= 2, run: () => go(compareAddress(marked)) },
   ]);
   const change = (changes: Record<string, string | null>) => go(withQuery(changes), { replace: true });
-  const columns = useColumns(marked, toggle, here, move).filter((column) => column.isKnown?.(shown) !== false);
+  const columns = useColumns(marked, toggle, here, move);
   const filterProblem = asked.error?.problem.code === "bad_filter" ? asked.error.problem : undefined;
   const isEmptyStore = asked.answer !== undefined && asked.answer.total === 0 && !q;
   return (
@@ -162,12 +162,7 @@ function useRowKeys(rows: RunRow[], toggle: (run: string) => void): [string | nu
   return [here, setHere];
 }
 
-interface RunColumn extends Column<RunRow> {
-  /** Whether any of the rows has it; a column of nothing is left out. */
-  isKnown?: (rows: RunRow[]) => boolean;
-}
-
-function useColumns(marked: string[], toggle: (run: string) => void, here: string | null, move: (run: string) => void): RunColumn[] {
+function useColumns(marked: string[], toggle: (run: string) => void, here: string | null, move: (run: string) => void): Column<RunRow>[] {
   const texts = TEXTS.runs.columns;
   return [
     {
@@ -191,13 +186,13 @@ function useColumns(marked: string[], toggle: (run: string) => void, here: strin
       ),
     },
     { name: "rate", title: texts.rate, about: texts.rateAbout, sort: "rate", largestFirst: true, cell: (row) => row.rate && <EstimateView estimate={row.rate} isRate={true} /> },
-    { name: "gate", title: texts.gate, isKnown: (rows) => rows.some((row) => row.gate), cell: (row) => row.gate && <GateView gate={row.gate} /> },
+    { name: "gate", title: texts.gate, optional: true, plain: (row) => row.gate?.outcome, cell: (row) => row.gate && <GateView gate={row.gate} /> },
     { name: "cases", title: texts.cases, sort: "cases", largestFirst: true, end: true, cell: (row) => (row.cases === null ? null : <CasesCount row={row} />) },
     { name: "failures", title: texts.failures, about: texts.failuresAbout, end: true, cell: (row) => (row.failures ? <span>{count(row.failures)}</span> : <span class="quiet">0</span>) },
-    { name: "cost", title: texts.cost, sort: "cost", largestFirst: true, end: true, isKnown: (rows) => rows.some((row) => row.cost), cell: (row) => row.cost && <span title={row.cost.text}>{row.cost.at_least ? "≥ " : ""}{dollars(row.cost.dollars)}</span> },
+    { name: "cost", title: texts.cost, sort: "cost", largestFirst: true, end: true, optional: true, plain: (row) => row.cost?.dollars, cell: (row) => row.cost && <span title={row.cost.text}>{row.cost.at_least ? "≥ " : ""}{dollars(row.cost.dollars)}</span> },
     { name: "seconds", title: texts.time, about: texts.timeAbout, sort: "seconds", largestFirst: true, end: true, cell: (row) => (row.seconds === null ? null : seconds(row.seconds)) },
     { name: "task", title: texts.task, cell: (row) => <TaskName row={row} /> },
-    { name: "commit", title: texts.commit, isKnown: (rows) => rows.some((row) => row.commit), cell: (row) => <Commit row={row} /> },
+    { name: "commit", title: texts.commit, optional: true, plain: (row) => row.commit, cell: (row) => <Commit row={row} /> },
     { name: "started", title: texts.started, sort: "started_at", largestFirst: true, end: true, cell: (row) => <Ago at={row.started_at} /> },
   ];
 }

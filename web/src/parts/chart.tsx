@@ -53,31 +53,31 @@ export function ChartView({ chart, level = 3 }: { chart: Chart; level?: 2 | 3 })
 
 function linesOf(chart: Chart): PlotLine[] {
   const lines: PlotLine[] = chart.lines.map((line) => ({ ...line, dots: line.x.length <= 40 }));
-  return chart.diagonal ? [{ name: TEXTS.charts.diagonal, x: [0, 1], y: [0, 1], faint: true }, ...lines] : lines;
+  return chart.diagonal ? [...lines, { name: TEXTS.charts.diagonal, x: [0, 1], y: [0, 1], faint: true }] : lines;
 }
 
-const CELL = 52;
-const HEAD = 120;
+const CELL = 46;
 const ROW_HEIGHT = 32;
 
 /** A confusion matrix: how often what was expected (rows) became what was found (columns). Ink says how often, within its row. */
 export function Matrix({ title, labels, matrix, xLabel, yLabel, unanswered = [] }: { title: string; labels: string[]; matrix: number[][]; xLabel: string; yLabel: string; unanswered?: number[] }) {
   const heads = unanswered.length ? [...labels, TEXTS.charts.none] : labels;
-  const width = HEAD + CELL * heads.length + 56;
+  const head = Math.min(Math.max(...labels.map((label) => label.length), yLabel.length, 6) * 6.4 + 12, 124);
+  const width = head + CELL * heads.length + 56;
   const top = heads.some((label) => label.length > 7) ? 96 : 44;
   const height = top + ROW_HEIGHT * labels.length + 4;
   const short = (label: string, most: number) => (label.length > most ? `${label.slice(0, most - 1)}…` : label);
   return (
     <div class="chart-scroll" tabIndex={0} role="img" aria-label={`${title}: ${matrixSaid(labels, matrix)}`}>
       <svg class="chart" viewBox={`0 0 ${width} ${height}`} width={width} height={height} aria-hidden="true" focusable="false">
-        <text class="chart-text" x={HEAD} y={12}>
+        <text class="chart-text" x={head} y={12}>
           {xLabel}
         </text>
-        <text class="chart-text" x={HEAD - 8} y={top - 8} text-anchor="end">
+        <text class="chart-text" x={head - 8} y={top - 8} text-anchor="end">
           {yLabel}
         </text>
         {heads.map((label, column) => {
-          const x = HEAD + CELL * column + CELL / 2;
+          const x = head + CELL * column + CELL / 2;
           return top > 50 ? (
             <text key={column} class="chart-text" transform={`translate(${x - 4} ${top - 8}) rotate(-40)`}>
               {short(label, 14)}
@@ -94,19 +94,19 @@ export function Matrix({ title, labels, matrix, xLabel, yLabel, unanswered = [] 
           const y = top + ROW_HEIGHT * place;
           return (
             <g key={place}>
-              <text class="chart-text chart-strong" x={HEAD - 8} y={y + ROW_HEIGHT / 2 + 4} text-anchor="end">
+              <text class="chart-text chart-strong" x={head - 8} y={y + ROW_HEIGHT / 2 + 4} text-anchor="end">
                 {short(labels[place] ?? "", 17)}
               </text>
               {row.map((cell, column) => (
                 <g key={column}>
-                  <rect class={place === column ? "matrix-same" : "matrix-other"} x={HEAD + CELL * column + 1} y={y + 1} width={CELL - 2} height={ROW_HEIGHT - 2} rx={3} fill-opacity={sum ? (0.85 * cell) / sum : 0} />
-                  <rect class="matrix-edge" x={HEAD + CELL * column + 1} y={y + 1} width={CELL - 2} height={ROW_HEIGHT - 2} rx={3} />
-                  <text class={sum && cell / sum > 0.6 ? "chart-text matrix-inside" : cell ? "chart-text chart-strong" : "chart-text"} x={HEAD + CELL * column + CELL / 2} y={y + ROW_HEIGHT / 2 + 4} text-anchor="middle">
+                  <rect class={place === column ? "matrix-same" : "matrix-other"} x={head + CELL * column + 1} y={y + 1} width={CELL - 2} height={ROW_HEIGHT - 2} rx={3} fill-opacity={sum ? (0.85 * cell) / sum : 0} />
+                  <rect class="matrix-edge" x={head + CELL * column + 1} y={y + 1} width={CELL - 2} height={ROW_HEIGHT - 2} rx={3} />
+                  <text class={sum && cell / sum > 0.6 ? "chart-text matrix-inside" : cell ? "chart-text chart-strong" : "chart-text"} x={head + CELL * column + CELL / 2} y={y + ROW_HEIGHT / 2 + 4} text-anchor="middle">
                     {cell ? count(cell) : "·"}
                   </text>
                 </g>
               ))}
-              <text class="chart-text" x={HEAD + CELL * heads.length + 8} y={y + ROW_HEIGHT / 2 + 4}>
+              <text class="chart-text" x={head + CELL * heads.length + 8} y={y + ROW_HEIGHT / 2 + 4}>
                 {sum ? percent((row[place] ?? 0) / sum) : TEXTS.app.missing}
               </text>
             </g>

@@ -7,8 +7,8 @@ export interface Column<Row> {
   title: string;
   /** A longer title, when the pointer rests on it. */
   about?: string;
-  /** A track of the grid: `minmax(12rem, 2fr)`, `6rem`. Only virtual tables need it. */
-  width?: string;
+  /** Of a virtual table: the least width in pixels and, if it takes of the room that is left, in what proportion. */
+  width?: [least: number, grows?: number];
   /** Numbers stand at the end of their cell. */
   end?: boolean;
   /** What `sort` is called on the server; none: it cannot be sorted by it. */
@@ -16,6 +16,8 @@ export interface Column<Row> {
   /** Whether the first press on the head puts the largest first. */
   largestFirst?: boolean;
   cell: (row: Row) => ComponentChildren;
+  /** Left out where no row has anything in it, as `plain` says. */
+  optional?: boolean;
   /** What a CSV file has in this column, where the table is saved by the page itself. */
   plain?: (row: Row) => string | number | null | undefined;
 }

@@ -43,8 +43,7 @@ interface PlotOptions {
   height?: number;
 }
 
-const LEFT = 46;
-const RIGHT = 14;
+const RIGHT = 22;
 const TOP = 12;
 const BOTTOM = 40;
 const COLOURS = 6;
@@ -69,19 +68,20 @@ export function Plot(options: PlotOptions) {
   useEffect(() => setAt(null), [places]);
   const [x0, x1] = options.xRange ?? spread(places);
   const [y0, y1] = options.yRange ?? (isRate ? [0, 1] : rangeOf(lines));
+  const left = yLabel ? 60 : 46;
   const right = width - RIGHT;
   const bottom = height - BOTTOM;
-  const px = (x: number) => LEFT + ((x - x0) / (x1 - x0 || 1)) * (right - LEFT);
+  const px = (x: number) => left + ((x - x0) / (x1 - x0 || 1)) * (right - left);
   const py = (y: number) => bottom - ((Math.min(Math.max(y, y0), y1) - y0) / (y1 - y0 || 1)) * (bottom - TOP);
   const yTicks = ticks(y0, y1, Math.max(Math.floor((bottom - TOP) / 42), 2));
-  const xTicks = xName ? thinned(places, Math.max(Math.floor((right - LEFT) / 84), 1)) : ticks(x0, x1, Math.max(Math.floor((right - LEFT) / 84), 2));
+  const xTicks = xName ? thinned(places, Math.max(Math.floor((right - left) / 84), 1)) : ticks(x0, x1, Math.max(Math.floor((right - left) / 84), 2));
   const axisText = (value: number, asPercent: boolean) => (asPercent ? `${number(Number((100 * value).toPrecision(6)))} %` : number(Number(value.toPrecision(10))));
   const readAt = (x: number) => (options.read ? options.read(x) : readOff(lines, x, xName ? xName(x) : `${xLabel || "x"} ${axisText(x, isXRate)}`, isRate));
 
   const nearest = (clientX: number) => {
     const box = frame.current?.getBoundingClientRect();
     if (!box || !places.length) return;
-    const wanted = x0 + ((clientX - box.left - LEFT) / (right - LEFT)) * (x1 - x0);
+    const wanted = x0 + ((clientX - box.left - left) / (right - left)) * (x1 - x0);
     setAt(places.reduce((best, place, index) => (Math.abs(place - wanted) < Math.abs((places[best] ?? 0) - wanted) ? index : best), 0));
   };
   const pressed = (event: KeyboardEvent) => {
@@ -107,13 +107,13 @@ export function Plot(options: PlotOptions) {
         <svg class="chart" viewBox={`0 0 ${width} ${height}`} width={width} height={height} aria-hidden="true" focusable="false">
           {yTicks.map((tick) => (
             <g key={tick}>
-              <line class="chart-grid" x1={LEFT} x2={right} y1={py(tick)} y2={py(tick)} />
-              <text class="chart-text" x={LEFT - 6} y={py(tick) + 3.5} text-anchor="end">
+              <line class="chart-grid" x1={left} x2={right} y1={py(tick)} y2={py(tick)} />
+              <text class="chart-text" x={left - 6} y={py(tick) + 3.5} text-anchor="end">
                 {axisText(tick, isRate)}
               </text>
             </g>
           ))}
-          <line class="chart-axis" x1={LEFT} x2={right} y1={bottom} y2={bottom} />
+          <line class="chart-axis" x1={left} x2={right} y1={bottom} y2={bottom} />
           {xTicks.map((tick) => (
             <g key={tick}>
               <line class="chart-axis" x1={px(tick)} x2={px(tick)} y1={bottom} y2={bottom + 4} />
@@ -123,12 +123,12 @@ export function Plot(options: PlotOptions) {
             </g>
           ))}
           {xLabel && (
-            <text class="chart-text" x={(LEFT + right) / 2} y={height - 6} text-anchor="middle">
+            <text class="chart-text" x={(left + right) / 2} y={height - 6} text-anchor="middle">
               {xLabel}
             </text>
           )}
           {yLabel && (
-            <text class="chart-text" x={12} y={(TOP + bottom) / 2} text-anchor="middle" transform={`rotate(-90 12 ${(TOP + bottom) / 2})`}>
+            <text class="chart-text" x={10} y={(TOP + bottom) / 2} text-anchor="middle" transform={`rotate(-90 10 ${(TOP + bottom) / 2})`}>
               {yLabel}
             </text>
           )}
@@ -146,7 +146,7 @@ export function Plot(options: PlotOptions) {
             const hasDots = line.dots ?? line.x.length <= 60;
             return (
               <g key={line.name} class={colour}>
-                <path class="chart-line" d={pathOf(line, px, py, right - LEFT)} />
+                <path class="chart-line" d={pathOf(line, px, py, right - left)} />
                 {hasWhiskers(line) &&
                   line.x.map((x, point) => {
                     const low = line.low?.[point] ?? null;

@@ -23,7 +23,8 @@ interface SimpleTableOptions<Row> {
 }
 
 export function SimpleTable<Row>(options: SimpleTableOptions<Row>) {
-  const { label, columns, rows, id, sort = "", onSort, csv, rowClass, note, tools } = options;
+  const { label, rows, id, sort = "", onSort, csv, rowClass, note, tools } = options;
+  const columns = options.columns.filter((column) => !column.optional || rows.some((row) => !isNothing(column.plain?.(row))));
   return (
     <div class="table-block">
       <div class="table-scroll" tabIndex={0} role="group" aria-label={label}>
@@ -67,6 +68,10 @@ export function SimpleTable<Row>(options: SimpleTableOptions<Row>) {
       </div>
     </div>
   );
+}
+
+function isNothing(value: string | number | null | undefined): boolean {
+  return value === null || value === undefined || value === "";
 }
 
 function plainTable<Row>(columns: Column<Row>[], rows: Row[]): string {

@@ -57,6 +57,9 @@ const PAGES_KEPT = 3;
 const ROW = 28;
 const ROW_NARROW = 52;
 const MORE = 8;
+const USUAL_WIDTH = 96;
+/** Between columns: the style sheet has the same. */
+const GAP = 10;
 /** Taller than this, an element is cut by some browsers. */
 const TALLEST = 16_000_000;
 const SETTLE = 40;
@@ -307,7 +310,10 @@ function Grid<Row, Answer extends Rows<Row>>(options: VirtualTableOptions<Row, A
   for (let at = first; at < Math.min(last, total); at++) shown.push(at);
   // The row with the focus stays in the page when it is scrolled away, or the focus would be lost.
   if (total && !shown.includes(place) && hasFocus(scroller.current)) shown.push(place);
-  const tracks = columns.map((column) => column.width ?? "minmax(6rem, 1fr)").join(" ");
+  const widths = columns.map((column) => column.width ?? ([USUAL_WIDTH, 1] as [number, number]));
+  const tracks = widths.map(([least, grows]) => (grows ? `minmax(${least}px, ${grows}fr)` : `${least}px`)).join(" ");
+  const least = `${widths.reduce((sum, [width]) => sum + width + GAP, -GAP)}px`;
+  const across: JSX.CSSProperties = isNarrow ? {} : { gridTemplateColumns: tracks, minWidth: least };
   const from = Math.min(Math.floor(top / rowHeight) + 1, total);
   const to = Math.min(Math.floor((top + view) / rowHeight), total);
 
@@ -325,17 +331,17 @@ function Grid<Row, Answer extends Rows<Row>>(options: VirtualTableOptions<Row, A
         onScroll={scrolled}
         onKeyDown={pressed}
       >
-        <div class="grid-head" role="row" aria-rowindex={1} style={{ gridTemplateColumns: tracks }}>
+        <div class="grid-head" role="row" aria-rowindex={1} style={across}>
           {columns.map((column) => (
             <div key={column.name} role="columnheader" class={column.end ? "end" : undefined} title={column.about} aria-sort={column.sort ? sortedWay(sort, column) : undefined}>
               <Head column={column} sort={sort} onSort={onSort} />
             </div>
           ))}
         </div>
-        <div class="grid-space" role="rowgroup" style={{ height: `${scale.height}px` }}>
+        <div class="grid-space" role="rowgroup" style={{ height: `${scale.height}px`, minWidth: isNarrow ? "0" : least }}>
           {shown.map((at) => {
             const row = rows.rowAt(at);
-            const style: JSX.CSSProperties = { transform: `translateY(${at * rowHeight - scale.offset}px)`, height: `${rowHeight}px`, gridTemplateColumns: tracks };
+            const style: JSX.CSSProperties = { transform: `translateY(${at * rowHeight - scale.offset}px)`, height: `${rowHeight}px`, ...across };
             if (row === undefined) {
               return (
                 <div key={`at ${at}`} class="grid-row grid-row-empty" role="row" aria-rowindex={at + 2} data-place={at} style={style} tabIndex={-1}>
