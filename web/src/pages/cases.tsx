@@ -24,6 +24,8 @@ const Peek = lazy(() => import("../parts/peek"));
 
 const FACETS = "calipers:facets";
 const USUAL_VALUES = 4;
+/** Pixels below which facets give way to the case beside the table. */
+const ROOM_FOR_ALL = 1500;
 const REFRESH = 5000;
 
 export default function Cases({ place, run }: PageProps<"run">) {
@@ -84,7 +86,7 @@ export default function Cases({ place, run }: PageProps<"run">) {
       <FilterBar of="cases" run={id} value={q} onChange={filter} error={filterProblem} placeholder={TEXTS.cases.placeholder} />
       {trouble && !filterProblem && <Trouble error={trouble} again={() => setEra((before) => before + 1)} />}
       <div class="cases">
-        {hasFacets && !isNarrow && whole && <Facets run={id} q={q} onChange={filter} fields={facetFields(whole, answer)} />}
+        {hasFacets && !isNarrow && !(peeked && innerWidth < ROOM_FOR_ALL) && whole && <Facets run={id} q={q} onChange={filter} fields={facetFields(whole, answer)} />}
         <VirtualTable<CaseRow, CasesAnswer>
           key={era}
           label={TEXTS.cases.table}

@@ -373,7 +373,7 @@ interface SlicesOptions {
 }
 
 function Slices({ run, revision, fields, evaluators, place, cases }: SlicesOptions) {
-  const by = place.query.get("by") ?? fields[0] ?? "";
+  const by = place.query.get("by") ?? fields.find((field) => !field.startsWith("label.")) ?? fields[0] ?? "";
   const evaluator = place.query.get("evaluator") ?? "";
   const asked = useAnswer<SlicesAnswer>(call(`/runs/${encodeURIComponent(run)}/slices`, { by, evaluator }));
   useEffect(() => asked.again(), [revision]);

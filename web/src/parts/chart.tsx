@@ -64,7 +64,8 @@ export function Matrix({ title, labels, matrix, xLabel, yLabel, unanswered = [] 
   const heads = unanswered.length ? [...labels, TEXTS.charts.none] : labels;
   const head = Math.min(Math.max(...labels.map((label) => label.length), yLabel.length, 6) * 6.4 + 12, 124);
   const width = head + CELL * heads.length + 56;
-  const top = heads.some((label) => label.length > 7) ? 96 : 44;
+  const longest = Math.min(Math.max(...heads.map((label) => label.length)), 14);
+  const top = longest > 6 ? 28 + longest * 4.4 : 44;
   const height = top + ROW_HEIGHT * labels.length + 4;
   const short = (label: string, most: number) => (label.length > most ? `${label.slice(0, most - 1)}…` : label);
   return (
@@ -78,7 +79,7 @@ export function Matrix({ title, labels, matrix, xLabel, yLabel, unanswered = [] 
         </text>
         {heads.map((label, column) => {
           const x = head + CELL * column + CELL / 2;
-          return top > 50 ? (
+          return longest > 6 ? (
             <text key={column} class="chart-text" transform={`translate(${x - 4} ${top - 8}) rotate(-40)`}>
               {short(label, 14)}
             </text>

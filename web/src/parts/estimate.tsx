@@ -60,7 +60,8 @@ export function reach(estimate: Estimate, isRate: boolean): string {
   const decimals = isRate ? 1 : ((meanTexts(value, interval)[0].split(".")[1] ?? "").replace(/e.*/, "").length);
   const below = fixed(scale * (value - interval.low), decimals);
   const above = fixed(scale * (interval.high - value), decimals);
-  return below === above ? `± ${below}` : `−${below.replace("−", "")} +${above}`;
+  if (below === above) return `± ${below}`;
+  return [below, above].every((side) => Number(side.replace("−", "")) > 0) ? `−${below} +${above}` : Number(above) > 0 ? `+${above}` : `−${below}`;
 }
 
 /** The glyph and beside it the number; a reader hears the whole. */
