@@ -40,6 +40,8 @@ from calipers.testing.scripted_task import NoAnswerError as NoAnswerError
 from calipers.testing.scripted_task import ScriptedTask as ScriptedTask
 from calipers.testing.served_viewer import ServedViewer as ServedViewer
 from calipers.testing.served_viewer import ViewerAnswer as ViewerAnswer
+from calipers.testing.served_viewer import ViewerEvent as ViewerEvent
+from calipers.testing.served_viewer import ViewerEvents as ViewerEvents
 from calipers.testing.socket_servers import GeminiLiveServer as GeminiLiveServer
 from calipers.testing.socket_servers import OpenAIRealtimeServer as OpenAIRealtimeServer
 from calipers.testing.socket_servers import WebSocketAgentServer as WebSocketAgentServer

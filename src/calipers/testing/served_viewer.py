@@ -7,8 +7,8 @@ with ServedViewer("runs.db") as viewer:
 
 import http.client
 import os
-from collections.abc import Mapping
-from contextlib import ExitStack, closing
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager
 from typing import Any, Self
 
 import msgspec
@@ -34,6 +34,14 @@ class ViewerAnswer(msgspec.Struct, frozen=True):
     def json(self) -> Any:
         """The body as data."""
         return msgspec.json.decode(self.body)
+
+
+class ViewerEvent(msgspec.Struct, frozen=True):
+    """A message of a stream."""
+
+    id: str
+    name: str
+    data: Any
 
 
 class ServedViewer:
@@ -108,22 +116,73 @@ class ServedViewer:
         sent = body if body is None or isinstance(body, bytes) else msgspec.json.encode(body)
         if sent is not None:
             given["Content-Type"] = "application/json"
-        given |= headers or {}
-        names = {name.lower() for name in given}
-        connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=30)
-        with closing(connection):
-            connection.putrequest(
-                method,
-                path if path.startswith("/") else f"/api/v1/{path}",
-                skip_host="host" in names,
-                skip_accept_encoding=True,
-            )
-            for name, value in given.items():
-                if value is not None:
-                    connection.putheader(name, value)
-            if sent is not None:
-                connection.putheader("Content-Length", str(len(sent)))
-            connection.endheaders(sent)
-            answer = connection.getresponse()
-            found = {name.lower(): value for name, value in answer.getheaders()}
-            return ViewerAnswer(answer.status, found, answer.read())
+        with closing(self._connection()) as connection:
+            answer = _asked(connection, method, path, given | dict(headers or {}), sent)
+            return ViewerAnswer(answer.status, _headers(answer), answer.read())
+
+    @contextmanager
+    def events(self, *, last: str | None = None) -> Iterator["ViewerEvents"]:
+        """What a browser hears of the store while the block lasts.
+
+        Args:
+            last: the id of the last message that it heard before; default: it hears for the first time.
+        """
+        with closing(self._connection()) as connection:
+            headers: dict[str, str | None] = {**self.headers, "Last-Event-ID": last}
+            yield ViewerEvents(_asked(connection, "GET", "events", headers, None))
+
+    def _connection(self) -> http.client.HTTPConnection:
+        return http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=30)
+
+
+class ViewerEvents:
+    """A stream of events, read one after the other."""
+
+    def __init__(self, answer: http.client.HTTPResponse) -> None:
+        self.status = answer.status
+        self.headers = _headers(answer)
+        """By their names in small letters."""
+        self._answer = answer
+
+    def lines(self) -> Iterator[str]:
+        """The lines as they come, until the stream ends."""
+        while line := self._answer.readline():
+            yield line.decode().rstrip("\n")
+
+    def __iter__(self) -> Iterator[ViewerEvent]:
+        """The events as they come, until the stream ends."""
+        parts: dict[str, str] = {}
+        for line in self.lines():
+            name, _, value = line.partition(": ")
+            if name:
+                parts[name] = value
+            elif not line and "event" in parts:
+                yield ViewerEvent(parts["id"], parts["event"], msgspec.json.decode(parts["data"]))
+                parts = {}
+
+
+def _headers(answer: http.client.HTTPResponse) -> dict[str, str]:
+    return {name.lower(): value for name, value in answer.getheaders()}
+
+
+def _asked(
+    connection: http.client.HTTPConnection,
+    method: str,
+    path: str,
+    headers: Mapping[str, str | None],
+    body: bytes | None,
+) -> http.client.HTTPResponse:
+    names = {name.lower() for name in headers}
+    connection.putrequest(
+        method,
+        path if path.startswith("/") else f"/api/v1/{path}",
+        skip_host="host" in names,
+        skip_accept_encoding=True,
+    )
+    for name, value in headers.items():
+        if value is not None:
+            connection.putheader(name, value)
+    if body is not None:
+        connection.putheader("Content-Length", str(len(body)))
+    connection.endheaders(body)
+    return connection.getresponse()
