@@ -766,16 +766,22 @@ export interface JudgeCard {
   model: string | null;
   standing: Standing | null;
   passport_lines: string[];
+  question: string | null;
+  questions: string[];
   labels: number;
   confusion: Chart | null;
+  agreement: Estimate | null;
   kappa: Estimate | null;
+  notes: string[];
   runs: [string, string][];
+  runs_total: number;
   disagreements: Disagreement[];
   disagreements_left_out: number;
 }
 
 export interface JudgesAnswer {
   judges: JudgeCard[];
+  timed_out: boolean;
 }
 
 export interface FilterTerm {

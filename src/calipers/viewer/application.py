@@ -22,6 +22,7 @@ from .api_call import ROOT, ApiCall
 from .compare_answer import compare_answer
 from .download import Download
 from .events import Watcher
+from .judges import judges_answer
 from .labelling import delete_label, labels_answer, next_label, put_label
 from .pages import page_routes
 from .refusal import Refusal
@@ -41,6 +42,7 @@ CALLS: Final[tuple[ApiCall, ...]] = (
     ApiCall("GET", "/label/next", next_label),
     ApiCall("PUT", "/label", put_label),
     ApiCall("DELETE", "/label", delete_label),
+    ApiCall("GET", "/judges", judges_answer),
 )
 """Every call of the API."""
 

@@ -17,18 +17,12 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from calipers.comparison.case_pairs import Record, cases_of
-from calipers.comparison.columns import ColumnKey, Columns
 from calipers.data.human_label import HumanLabel
-from calipers.data.record import ReportCase
 from calipers.errors import CalipersError
-from calipers.gate.corrected_mean import NotValid, corrected
-from calipers.gate.human_labels import read_labels
-from calipers.gate.paired_runs import column_of
-from calipers.gate.policy import HumanAgreement
+from calipers.gate.corrected_mean import NotValid
 from calipers.stores.run_info import RunInfo
-from calipers.stores.runs_to_compare import light_run
 
+from .judged_run import JudgedRun
 from .viewed_store import ViewedStore
 from .wire import LabelPlan
 
@@ -55,52 +49,6 @@ class Width(NamedTuple):
         if self.width is None or wanted is None:
             return None
         return max(0, ceil(self.labels * ((self.width / wanted) ** 2 - 1)))
-
-
-class JudgedRun:
-    """The cases of a run, with what one judge said of them."""
-
-    def __init__(self, viewed: ViewedStore, run: RunInfo, judge: str) -> None:
-        """Read the run.
-
-        Raises:
-            StoreError: it cannot be read, or not in time.
-        """
-        with viewed.reading() as store:
-            read = light_run(store, run)
-        records: list[Record] = [*read.report.cases, *read.report.failures]
-        self._at: dict[int, Record] = {read.positions[each.name]: each for each in records}
-        contents = {each.source_case_name or each.name: ((), False) for each in records}
-        self.columns = Columns(cases_of(read.report, contents))
-        self.key: ColumnKey | None = column_of(self.columns, judge)
-        makers = self.columns.by_key[self.key].evaluators if self.key is not None else set[str]()
-        for each in records:
-            each.metrics = {}
-            if isinstance(each, ReportCase):
-                each.results = tuple(result for result in each.results if result.evaluator in makers)
-
-    def width(self, question: str, labels: Sequence[HumanLabel]) -> Width:
-        """The width of the corrected rate.
-
-        Args:
-            question: that people answered.
-            labels: their answers, of the outputs that the run has.
-        """
-        if self.key is None or self.key[1] == "label":
-            return Width(why="the run has no such judge of yes and no, or of scores")
-        said: dict[int, list[HumanLabel]] = {}
-        for label in labels:
-            said.setdefault(label.position, []).append(label)
-        for position, record in self._at.items():
-            record.human_labels = tuple(said.get(position, ()))
-        wanted = HumanAgreement(question=question, corrects=True)
-        found = corrected(read_labels(wanted, self.key[0], self.columns, None), self.columns, self.key)
-        if isinstance(found, NotValid):
-            return Width(why="not known yet")
-        interval = found.interval(CONFIDENCE)
-        if interval is None:
-            return Width(labels=found.n, why="not known yet: too few labels")
-        return Width(width=interval.width, labels=found.n)
 
 
 class LabelWidths:
@@ -154,7 +102,13 @@ class LabelWidths:
             while len(self._runs) >= _RUNS:
                 self._runs.popitem(last=False)
             self._runs[key] = JudgedRun(viewed, run, judge)
-        return self._runs[key].width(question, labels)
+        found = self._runs[key].corrected(question, labels)
+        if isinstance(found, NotValid):
+            return Width(why="not known yet")
+        interval = found.interval(CONFIDENCE)
+        if interval is None:
+            return Width(labels=found.n, why="not known yet: too few labels")
+        return Width(width=interval.width, labels=found.n)
 
     def close(self) -> None:
         """End the work."""

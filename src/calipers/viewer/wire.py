@@ -1025,21 +1025,38 @@ class JudgeCard(_Wire, kw_only=True, frozen=True):
     id: str
     name: str
     model: str | None
+    """That it asks, as its passport says."""
     standing: Standing | None
+    """`None`: it is an evaluator that is no judge, and people were asked the same."""
     passport_lines: list[str]
+    question: str | None
+    """Whose answers it is held against; `None`: people have answered nothing about its runs."""
+    questions: list[str]
+    """That people answered about its runs."""
     labels: int
+    """Cases of which both said something."""
     confusion: Chart | None
+    """How often what people said became what the judge said; `None` if there are too many different answers."""
+    agreement: Estimate | None = None
+    """The share of cases on which both say the same."""
     kappa: Estimate | None = None
+    notes: list[str] = []
+    """What has to be known of these numbers, and why some are missing."""
     runs: list[tuple[str, str]]
-    """Where it judged: id and name of the runs."""
+    """Where it judged, the newest first: id and name of up to ten runs."""
+    runs_total: int
     disagreements: list[Disagreement]
     disagreements_left_out: int = 0
 
 
 class JudgesAnswer(_Wire, kw_only=True, frozen=True):
-    """`GET /judges`: the judges of the store's runs."""
+    """`GET /judges?judge=&question=`: the judges of the store's runs, the one that judged last first.
+
+    A judge is held against the answers to the question that is called like it; `question` names another one for the card of the id `judge`.
+    """
 
     judges: list[JudgeCard]
+    timed_out: bool = False
 
 
 # ---------------------------------------------------------------------- filters and events
