@@ -1,4 +1,5 @@
 // A case of a run: why it came out as it did, then what went in and came out, then what happened on the way.
+import { lazy, Suspense } from "preact/compat";
 import { useCallback, useEffect, useMemo } from "preact/hooks";
 import { call, read, useAnswer } from "../api";
 import { useProgress } from "../events";
@@ -9,12 +10,11 @@ import { HistoryStrip, HistoryTable } from "../parts/history";
 import { Judgements, Traceback, worstFirst } from "../parts/judgements";
 import { KeyCap } from "../parts/key";
 import { Mark, MarkShape } from "../parts/mark";
-import { Answered, Page } from "../parts/page";
+import { Answered, Page, Waiting } from "../parts/page";
 import { Plain, oneLine } from "../parts/plain";
 import { HearingView, Player } from "../parts/sound";
 import { TalkView } from "../parts/talk";
 import { Ago } from "../parts/time";
-import { Trace } from "../parts/trace";
 import { TreeView } from "../parts/tree";
 import { Value } from "../parts/value";
 import { address, go, here, withQuery } from "../router";
@@ -22,6 +22,10 @@ import type { PageProps } from "../routes";
 import { TEXTS } from "../texts";
 import type { AttemptView, CaseAnswer, CellJudgement, HistoryAnswer } from "../wire";
 import "./case.css";
+
+/** Most pages of cases need it, and none waits for it. */
+const loading = import("../parts/trace");
+const Trace = lazy(() => loading);
 
 type View = "talk" | "waterfall" | "io" | "json";
 const VIEWS: View[] = ["talk", "waterfall", "io", "json"];
@@ -186,11 +190,11 @@ function AttemptPage({ answer, attempt, query }: AttemptProps) {
       {view !== "json" && <InOut answer={answer} attempt={attempt} isFull={view === "io"} isDiff={isDiff} onDiff={turnDiff} />}
       <Views views={views} view={view} />
       <div class="case-view">
-        {view === "json" && <JsonView answer={answer} attempt={attempt} />}
-        {view === "talk" && <TalkOf answer={answer} attempt={attempt} at={at} change={change} />}
-        {view === "waterfall" && attempt.trace && (
-          <Trace run={answer.run.id} position={attempt.position} summary={attempt.trace} look="waterfall" at={at ? Number(at) : null} onAt={(id) => change({ at: `e${id}` })} />
-        )}
+        <Suspense fallback={<Waiting />}>
+          {view === "json" && <JsonView answer={answer} attempt={attempt} />}
+          {view === "talk" && <TalkOf answer={answer} attempt={attempt} at={at} change={change} />}
+          {view === "waterfall" && attempt.trace && <TraceOf answer={answer} attempt={attempt} look="waterfall" at={at} change={change} />}
+        </Suspense>
       </div>
       <Further answer={answer} attempt={attempt} />
       <HistoryPart answer={answer} />
@@ -344,9 +348,21 @@ function Views({ views, view }: { views: View[]; view: View }) {
   );
 }
 
-function TalkOf({ answer, attempt, at, change }: { answer: CaseAnswer; attempt: AttemptView; at: string | undefined; change: (changes: Record<string, string | null>) => void }) {
-  if (!attempt.talk && !attempt.tree.length && attempt.trace)
-    return <Trace run={answer.run.id} position={attempt.position} summary={attempt.trace} look="talk" at={at ? Number(at) : null} onAt={(id) => change({ at: `e${id}` })} />;
+interface TraceOfProps {
+  answer: CaseAnswer;
+  attempt: AttemptView;
+  at: string | undefined;
+  change: (changes: Record<string, string | null>) => void;
+}
+
+function TraceOf({ answer, attempt, look, at, change }: TraceOfProps & { look: "talk" | "waterfall" }) {
+  const onAt = useCallback((id: number) => change({ at: `e${id}` }), [change]);
+  if (!attempt.trace) return null;
+  return <Trace run={answer.run.id} position={attempt.position} summary={attempt.trace} look={look} at={at ? Number(at) : null} onAt={onAt} />;
+}
+
+function TalkOf({ answer, attempt, at, change }: TraceOfProps) {
+  if (!attempt.talk && !attempt.tree.length) return <TraceOf answer={answer} attempt={attempt} look="talk" at={at} change={change} />;
   return (
     <>
       {attempt.tree.length > 0 && (

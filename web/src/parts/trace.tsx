@@ -25,7 +25,7 @@ interface TraceProps {
   onAt: (id: number) => void;
 }
 
-export function Trace(props: TraceProps) {
+export default function Trace(props: TraceProps) {
   const root = `/runs/${encodeURIComponent(props.run)}/attempts/${props.position}`;
   const asked = useAnswer<TraceAnswer>(call(`${root}/trace`));
   if (asked.answer && !asked.isCurrent) return null;
