@@ -3,6 +3,7 @@
 import compileall
 import gc
 import os
+import shutil
 import signal
 import sys
 import tempfile
@@ -45,6 +46,31 @@ for name in ("CI", "BUILD_NUMBER", "NO_COLOR", "FORCE_COLOR", "PY_COLORS", "PYTE
 # Compiled tests are kept for the workers and for the next time, and so is what the programs that tests start compile.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+
+
+QUIET_CHROMIUM = [
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+]
+"""A browser that asks for nothing by itself."""
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """A headless Chromium."""
+    # One for the module and not for the session: playwright keeps an event loop running, which tests of other modules
+    # must not meet.
+    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    path = os.environ.get("CALIPERS_CHROMIUM") or shutil.which("chromium")
+    if path is None:
+        pytest.skip("no Chromium was found: install it, or name its path in CALIPERS_CHROMIUM")
+    with api.sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=path, headless=True, args=QUIET_CHROMIUM)
+        yield chromium
+        chromium.close()
 
 
 FEW = 3

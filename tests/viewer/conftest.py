@@ -1,7 +1,9 @@
-"""A store with a few runs, and a viewer of it."""
+"""A store with a few runs, a viewer of it, and pages opened in a browser under watch."""
 
 import itertools
 import time
+from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 
@@ -9,6 +11,7 @@ from calipers import Case, Dataset
 from calipers.evaluators import EqualsExpected
 from calipers.stores import SqliteStore
 from calipers.testing import ServedViewer, TemporaryPostgres
+from calipers.viewer.pages import built_files
 from calipers.viewer.viewed_store import ViewedStore
 
 _numbers = itertools.count()
@@ -87,3 +90,74 @@ def view():
     yield made
     for each in opened:
         each.close()
+
+
+@dataclass
+class Watch:
+    """What a page did that no page of the viewer may do: ask another server, open a dialog or a window, complain on the console."""
+
+    url: str
+    complaints: list[str] = field(default_factory=list)
+
+    def on(self, page: Any) -> None:
+        page.on("request", self.requested)
+        page.on("dialog", self.asked)
+        page.on("console", self.said)
+        page.on("pageerror", lambda error: self.complaints.append(f"error: {error}"))
+        page.on("popup", lambda popup: self.complaints.append("opened a window"))
+        page.on("download", lambda download: self.complaints.append("saved a file"))
+
+    def requested(self, request: Any) -> None:
+        if not request.url.startswith((f"{self.url}/", f"blob:{self.url}/")):
+            self.complaints.append(f"request: {request.url}")
+
+    def asked(self, dialog: Any) -> None:
+        self.complaints.append(f"dialog: {dialog.message}")
+        dialog.dismiss()
+
+    def said(self, message: Any) -> None:
+        if message.type in {"error", "warning", "assert"}:
+            self.complaints.append(f"console: {message.text}")
+
+
+TELL_OF_REFUSALS = """
+document.addEventListener("securitypolicyviolation", (event) => console.error("policy: " + event.violatedDirective + " " + event.blockedURI))
+"""
+
+
+@pytest.fixture(scope="session")
+def built_page():
+    """Skips where the page was not built, which needs Node.js."""
+    if "viewer.js" not in built_files():
+        pytest.skip("the page of the viewer was not built: run `make web`")
+
+
+@pytest.fixture
+def browse(browser, built_page):
+    """Open a page of a viewer: `browse(viewer, "/runs", width=390, scheme="dark", **context_options)`.
+
+    At the end, the test fails for whatever the page did that it must not do; `page.watch.complaints` has it before.
+    """
+    contexts, watches = [], []
+
+    def opened(viewer, path="/", *, width=1280, height=900, scheme="light", **options):
+        context = browser.new_context(
+            viewport={"width": width, "height": height},
+            color_scheme=scheme,
+            reduced_motion="reduce",
+            **options,
+        )
+        contexts.append(context)
+        context.set_default_timeout(15_000)
+        context.add_init_script(TELL_OF_REFUSALS)
+        page = context.new_page()
+        watches.append(Watch(viewer.url))
+        watches[-1].on(page)
+        page.watch = watches[-1]
+        page.goto(viewer.address(path))
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert [complaint for watch in watches for complaint in watch.complaints] == []

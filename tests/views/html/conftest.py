@@ -1,35 +1,11 @@
 """A browser, and pages opened in it under watch: no request but the file, no dialog, no complaint on the console."""
 
-import os
-import shutil
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
 from calipers.views.html import write_html
-
-ARGUMENTS = [
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-]
-
-
-@pytest.fixture(scope="module")
-def browser():
-    # One for the module and not for the session: playwright keeps an event loop running, which tests of other modules
-    # must not meet.
-    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    path = os.environ.get("CALIPERS_CHROMIUM") or shutil.which("chromium")
-    if path is None:
-        pytest.skip("no Chromium was found: install it, or name its path in CALIPERS_CHROMIUM")
-    with api.sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=path, headless=True, args=ARGUMENTS)
-        yield chromium
-        chromium.close()
 
 
 @dataclass
