@@ -1,6 +1,7 @@
 """What an agent did."""
 
 import copy
+import dataclasses
 import pickle
 from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calipers import LLMCall, ToolCall, Trace, Turn
-from calipers.data.trace import TurnType
+from calipers.data.trace import TurnType, observed_call, observed_turn
 from calipers.errors import InvalidTraceError
 
 
@@ -107,6 +108,33 @@ def test_a_tool_call_shows_itself_and_survives_copying():
     for again in (copy.copy(call), copy.deepcopy(call), pickle.loads(pickle.dumps(call))):
         assert again == call
         assert (again.output, again.success, again.error, again.latency_ms) == ({"y": 2}, False, "down", 1.5)
+
+
+@pytest.mark.parametrize(("error", "unknown"), [(None, ()), ("down", ("output",))])
+def test_what_a_recording_observed_is_what_the_classes_make_of_it(error, unknown):
+    made = ToolCall(
+        "a", {"x": 1}, output=[2], error=error, latency_ms=1.5, call_id="7", timestamp=START, unknown=unknown
+    )
+    call = observed_call("a", {"x": 1}, [2], error, 1.5, "7", START, unknown)
+    assert [getattr(call, name) for name in ToolCall.__slots__] == [
+        getattr(made, name) for name in ToolCall.__slots__
+    ]
+    asked = LLMCall(model="m")
+    for turn, same in (
+        (
+            observed_turn(TurnType.TOOL_CALL, "1", START, tool_call=call),
+            Turn(tool_call=made, turn_id="1", timestamp=START),
+        ),
+        (observed_turn(TurnType.LLM_CALL, "1", None, llm_call=asked), Turn(llm_call=asked, turn_id="1")),
+        (
+            observed_turn(TurnType.USER_MESSAGE, "1", None, "hi"),
+            Turn(turn_type="user_message", content="hi", turn_id="1"),
+        ),
+    ):
+        assert turn == same
+        assert (turn.turn_type, turn.turn_id) == (same.turn_type, same.turn_id)
+        for again in (copy.deepcopy(turn), pickle.loads(pickle.dumps(turn)), dataclasses.replace(turn)):
+            assert again == turn
 
 
 def test_totals_follow_from_the_calls_unless_they_are_given():

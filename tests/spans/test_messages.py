@@ -4,10 +4,22 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from calipers.data.trace import TurnType
 from calipers.spans import read_traces
-from calipers.spans.messages import Call, Message, Result, decoded, pair_results, printed, structured, told
+from calipers.spans.messages import (
+    Call,
+    Message,
+    Result,
+    decoded,
+    pair_results,
+    printed,
+    read_messages,
+    structured,
+    told,
+)
 
 ARGUMENTS = {"to": "Oslo"}
 RESULT = ["OS12"]
@@ -156,3 +168,34 @@ def test_texts_are_read_as_the_values_that_they_surely_are():
     )
     assert told([{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]) == "ab"
     assert told([{"text": "own", "more": 1}]) == [{"text": "own", "more": 1}]
+
+
+SOME = st.sampled_from(["", "a", "b", '{"a": 1}', '["b"]', None, 5, True, {"a": 1}, [{"text": "a"}], {}])
+WRAPPED = st.builds(
+    lambda kind, value: {"type": kind, "value": value}, st.sampled_from(["text", "error-text"]), SOME
+)
+PARTS = st.fixed_dictionaries(
+    {"type": st.sampled_from(["text", "tool_call", "tool_call_response", "reasoning"])},
+    optional={
+        **dict.fromkeys(("content", "id", "name", "response"), SOME),
+        "arguments": SOME | st.dictionaries(st.sampled_from("ab"), SOME),
+        "is_error": st.booleans(),
+    },
+)
+WHOLE_PARTS = (
+    st.fixed_dictionaries({"type": st.just("text"), "content": SOME})
+    | st.fixed_dictionaries({"type": st.just("tool_call"), "id": SOME, "name": SOME, "arguments": SOME})
+    | st.fixed_dictionaries({"type": st.just("tool_call_response"), "id": SOME, "response": SOME | WRAPPED})
+)
+ENTRIES = st.fixed_dictionaries(
+    {
+        "role": st.sampled_from(["user", "assistant", "tool", "system", "model", "function", ""]),
+        "parts": st.lists(WHOLE_PARTS | PARTS, max_size=3),
+    },
+    optional={"finish_reason": SOME, "name": SOME, "content": SOME, "tool_calls": st.just([])},
+)
+
+
+@given(st.lists(ENTRIES, max_size=3))
+def test_a_history_says_the_same_as_text_and_as_data(history: list[Any]):
+    assert read_messages(json.dumps(history)) == read_messages(history)

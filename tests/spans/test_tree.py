@@ -1,4 +1,5 @@
 import copy
+import dataclasses
 import json
 import pickle
 from datetime import UTC, datetime
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 from calipers import Case, Dataset, increment_eval_metric
 from calipers.spans import SpanEvent, SpanNode, SpanTree, usage_metrics
+from calipers.spans.tree import read_span
 
 MS = 1_000_000
 
@@ -25,6 +27,34 @@ def span(name, span_id, parent=None, *, start=0, end=None, trace=1, **kwargs):
         end_ns=end * MS,
         **kwargs,
     )
+
+
+def test_a_span_that_is_read_is_one_like_any_other():
+    node = span(
+        "run",
+        2,
+        1,
+        attributes={"a": 1},
+        status="error",
+        events=(SpanEvent("x", time_ns=3),),
+        status_message="down",
+    )
+    fields = (
+        "name",
+        "trace_id",
+        "span_id",
+        "parent_span_id",
+        "start_ns",
+        "end_ns",
+        "attributes",
+        "status",
+        "events",
+        "status_message",
+    )
+    read = read_span(*(getattr(node, name) for name in fields))
+    assert [getattr(read, each.name) for each in dataclasses.fields(SpanNode)] == [
+        getattr(node, each.name) for each in dataclasses.fields(SpanNode)
+    ]
 
 
 def agent_run():

@@ -211,6 +211,33 @@ class ToolCall:
         }
 
 
+def observed_call(
+    name: str,
+    arguments: dict[str, Any],
+    output: Any,
+    error: str | None,
+    latency_ms: float | None,
+    call_id: str | None,
+    timestamp: datetime | None,
+    unknown: tuple[str, ...],
+) -> ToolCall:
+    """A tool call as a recording tells it. It is not checked, which takes two thirds of the time that `ToolCall` does."""
+    call = _new(ToolCall)
+    call.name = name
+    call.arguments = arguments
+    call.output = output
+    call.success = error is None
+    call.error = error
+    call.latency_ms = latency_ms
+    call.call_id = call_id
+    call.timestamp = timestamp
+    call.keep_secrets = False
+    call.unknown = unknown
+    return call
+
+
+_new: Final = object.__new__
+
 UNKNOWN: Final = ("arguments", "output", "success")
 """What a recording may leave out of a call."""
 
@@ -406,6 +433,26 @@ class Turn:
         object.__setattr__(self, "turn_type", kind)
 
 
+def observed_turn(
+    kind: TurnType,
+    turn_id: str,
+    timestamp: datetime | None,
+    content: str = "",
+    llm_call: LLMCall | None = None,
+    tool_call: ToolCall | None = None,
+) -> Turn:
+    """A turn as a recording tells it. It is not checked, which takes two thirds of the time that `Turn` does."""
+    turn = _new(Turn)
+    own = turn.__dict__
+    own["turn_type"] = kind
+    own["content"] = content
+    own["llm_call"] = llm_call
+    own["tool_call"] = tool_call
+    own["turn_id"] = turn_id
+    own["timestamp"] = timestamp
+    return turn
+
+
 _FROM_CALLS: Final[Any] = None
 """The default of a total: what the calls add up to."""
 
@@ -489,10 +536,10 @@ class Trace:
         for name, total in _TOTALS.items():
             if own[name] is None:
                 own[name] = total(self)
-        _count("total_input_tokens", self.total_input_tokens)
-        _count("total_output_tokens", self.total_output_tokens)
-        if not _is_duration(self.total_latency_ms):
-            _measured("total_latency_ms", self.total_latency_ms)
+        _count("total_input_tokens", own["total_input_tokens"])
+        _count("total_output_tokens", own["total_output_tokens"])
+        if not _is_duration(own["total_latency_ms"]):
+            _measured("total_latency_ms", own["total_latency_ms"])
 
     def without_secrets(self, known: Collection[str] | None = None) -> "Trace":
         """The trace as reports and stores tell it; the trace itself where it holds no secret.
@@ -778,15 +825,14 @@ _ITEMS |= {"tags": str, "recorded_tools": str}
 
 
 def _tuple(name: str, given: Any) -> tuple[Any, ...]:
-    kind = _ITEMS[name]
     if not given and type(given) is tuple:
         return given
+    kind = _ITEMS[name]
     if isinstance(given, str) or not isinstance(given, Sequence):
         raise InvalidTraceError(f"{name} must be a list of {kind.__name__}, got {given!r:.200}")
-    if {*map(type, given)} != {kind}:
-        for item in given:
-            if not isinstance(item, kind):
-                raise InvalidTraceError(f"{name} must hold {kind.__name__} objects, got {item!r:.200}")
+    for item in given:
+        if type(item) is not kind and not isinstance(item, kind):
+            raise InvalidTraceError(f"{name} must hold {kind.__name__} objects, got {item!r:.200}")
     return tuple(given)
 
 

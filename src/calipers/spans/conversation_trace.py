@@ -21,7 +21,16 @@ from typing import Any, Final
 import msgspec
 from msgspec import UNSET
 
-from calipers.data.trace import UNKNOWN, LLMCall, ToolCall, Trace, Turn, TurnType
+from calipers.data.trace import (
+    UNKNOWN,
+    LLMCall,
+    ToolCall,
+    Trace,
+    Turn,
+    TurnType,
+    observed_call,
+    observed_turn,
+)
 from calipers.errors import InvalidTraceError
 
 from .messages import Call, Message, Result, Text, Usage, pair_results, structured
@@ -31,6 +40,11 @@ from .tree import moment
 
 WHOLE_TRACE: Final = "calipers.trace"
 """An attribute of an agent's span with the whole trace, as exported runs have it."""
+
+
+_LLM_CALL, _TOOL_CALL = TurnType.LLM_CALL, TurnType.TOOL_CALL
+_USER_MESSAGE, _AGENT_MESSAGE = TurnType.USER_MESSAGE, TurnType.AGENT_MESSAGE
+"""To look one up in its class takes longer than to make the turn's content."""
 
 
 class _Slot(msgspec.Struct):
@@ -55,52 +69,61 @@ class _Answered(msgspec.Struct):
     told: ModelStep
     start_ns: int
     end_ns: int
-    is_shown: bool = False
+    is_shown: bool
     """Whether the recording shows the answer."""
-    said: str = ""
-    calls: list[Call] = []
+    said: str
+    calls: list[Call]
     """The tools that the answer asks for."""
 
 
 def _answered(request: Request) -> _Answered:
+    steps = request.steps
     answer = request.answer()
-    found = _Answered(request, request.told(), request.start_ns, request.end_ns)
-    if answer is not None:
-        found.is_shown = True
-        found.said, found.calls = _said(answer)
-    return found
+    said, calls = _said(answer) if answer is not None else ("", [])
+    return _Answered(
+        request,
+        request.told(),
+        steps[-1].node.start_ns,
+        steps[0].node.end_ns,
+        answer is not None,
+        said,
+        calls,
+    )
 
 
 def trace_of(runs: Sequence[Run]) -> Trace:
     """The trace of one conversation, given its runs in order. What they do not show is noted in `metadata["notes"]`."""
     if (told := _told_whole(runs)) is not None:
         return told
-    requests = [_answered(request) for run in runs for request in run.requests]
-    if len(runs) > 1:
-        requests.sort(key=lambda request: request.start_ns)
+    agents, tools, requests = _steps_of(runs)
     slots = _asked(runs, requests)
-    _join_spans(slots, [step for run in runs for step in run.tools], requests)
+    _join_spans(slots, tools, requests)
     _join_results(slots, runs, requests)
     answer = _find_answers(slots, requests)
-    slots = [slot for slot in slots if not slot.is_answer]
     output = _output(runs[-1], requests, answer)
     turns = _turns(runs, requests, slots, output)
-    agents = [step for run in runs for step in run.agents]
     metadata: dict[str, Any] = {}
     if runs[0].conversation is not None:
         metadata["conversation_id"] = runs[0].conversation
-    if failure := _failure(runs):
+    if failure := _failure(runs[-1]):
         metadata["error"] = failure
     if notes := _not_shown(requests, turns):
         metadata["notes"] = notes
-    begin, end = _span_of_time(runs, requests)
-    asked = next((turn.content for turn in turns if turn.turn_type is TurnType.USER_MESSAGE), "")
+    begin = min([run.start_ns for run in runs])
+    name = asked = ""
+    for step in agents:
+        name = name or step.name or ""
+        asked = asked or step.input_text or ""
+    for turn in turns:
+        if turn.turn_type is _USER_MESSAGE:
+            asked = turn.content or asked
+            break
     return Trace(
-        agent_name=next((step.name for step in agents if step.name), ""),
-        input_text=asked or next((step.input_text for step in agents if step.input_text), ""),
+        agent_name=name,
+        input_text=asked,
         output_text=output or "",
         turns=turns,
-        total_latency_ms=(end - begin) / 1e6,
+        total_latency_ms=(_end(agents, tools, requests, begin) - begin) / 1e6,
         metadata=metadata,
         records_calls=True if _shows_calls(agents, requests) else None,
         trace_id=f"{runs[0].trace_id:032x}",
@@ -108,10 +131,24 @@ def trace_of(runs: Sequence[Run]) -> Trace:
     )
 
 
+def _steps_of(runs: Sequence[Run]) -> tuple[list[AgentStep], list[ToolStep], list[_Answered]]:
+    """The agents and tools of all runs, and their requests in order of time."""
+    if len(runs) == 1:
+        (run,) = runs
+        return run.agents, run.tools, list(map(_answered, run.requests))
+    requests = [_answered(request) for run in runs for request in run.requests]
+    requests.sort(key=lambda request: request.start_ns)
+    return (
+        [step for run in runs for step in run.agents],
+        [step for run in runs for step in run.tools],
+        requests,
+    )
+
+
 def _not_shown(requests: Sequence[_Answered], turns: Iterable[Turn]) -> list[str]:
     """What a recording leaves out, in words."""
     notes: list[str] = []
-    silent = counted = uncounted = 0
+    silent = counted = uncounted = calls = 0
     for request in requests:
         told = request.told
         if told.error is None:
@@ -126,12 +163,16 @@ def _not_shown(requests: Sequence[_Answered], turns: Iterable[Turn]) -> list[str
         notes.append(
             f"{uncounted} of {len(requests)} requests do not show their tokens, which the totals lack"
         )
-    calls = [turn.tool_call for turn in turns if turn.tool_call is not None]
-    dim = [call for call in calls if call.unknown]
+    dim: list[ToolCall] = []
+    for turn in turns:
+        if (call := turn.tool_call) is not None:
+            calls += 1
+            if call.unknown:
+                dim.append(call)
     for what in UNKNOWN if dim else ():
         dark = sum(what in call.unknown for call in dim)
         if dark:
-            notes.append(f"{dark} of {len(calls)} tool calls do not show their {what}")
+            notes.append(f"{dark} of {calls} tool calls do not show their {what}")
     return notes
 
 
@@ -151,21 +192,23 @@ def _shows_calls(agents: Sequence[AgentStep], requests: Sequence[_Answered]) -> 
     return bool(agents) or (bool(requests) and all(request.is_shown for request in requests))
 
 
-def _span_of_time(runs: Sequence[Run], requests: Sequence[_Answered]) -> tuple[int, int]:
-    begin = min([run.start_ns for run in runs])
-    ends = [begin, *(request.end_ns for request in requests)]
-    for run in runs:
-        ends += [step.node.end_ns for step in run.agents]
-        ends += [step.node.end_ns for step in run.tools]
-    return begin, max(ends)
+def _end(
+    agents: Sequence[AgentStep], tools: Sequence[ToolStep], requests: Sequence[_Answered], begin: int
+) -> int:
+    """When the last of some steps ended that began at a time."""
+    ends = [begin]
+    ends += [request.end_ns for request in requests]
+    ends += [step.node.end_ns for step in agents]
+    ends += [step.node.end_ns for step in tools]
+    return max(ends)
 
 
-def _failure(runs: Sequence[Run]) -> dict[str, str] | None:
-    """Why the conversation ended badly: its last run failed as a whole."""
-    last = runs[-1]
-    nodes = last.roots or [step.node for request in last.requests[-1:] for step in request.steps]
-    found = next((failure for node in nodes if (failure := span_failure(node)) is not None), None)
-    return None if found is None else {"type": found.kind, "message": str(found)}
+def _failure(last: Run) -> dict[str, str] | None:
+    """Why a conversation ended badly: its last run failed as a whole."""
+    for node in last.roots or [step.node for request in last.requests[-1:] for step in request.steps]:
+        if (failure := span_failure(node)) is not None:
+            return {"type": failure.kind, "message": str(failure)}
+    return None
 
 
 # ---------------------------------------------------------------------- joining
@@ -201,8 +244,14 @@ def _join_spans(slots: list[_Slot], tools: Sequence[ToolStep], requests: Sequenc
         if named is None:
             rest.append(step)
             continue
-        slot = next((each for each in named if each.ran is None), named[-1])
-        slot.ran = _fuller(slot.ran, step)
+        for slot in named:
+            if slot.ran is None:
+                slot.ran = step
+                break
+        else:
+            named[-1].ran = _fuller(named[-1].ran, step)
+    if not rest:
+        return
     starts = [request.start_ns for request in requests]
     seen: dict[str, _Slot] = {}
     extra: list[_Slot] = []
@@ -344,12 +393,15 @@ def _said(messages: Iterable[Message]) -> tuple[str, list[Call]]:
 def _output(last: Run, requests: Sequence[_Answered], answer: str | None) -> str | None:
     """The last answer: what the last model said, unless it asked for a tool; else what the agent says it is."""
     if last.requests:
-        final = next(each for each in reversed(requests) if each.request is last.requests[-1])
-        if final.said and not final.calls:
-            return final.said
-    outputs = [step.output_text for step in last.agents if step.output_text]
-    if outputs:
-        return outputs[0]
+        final = last.requests[-1]
+        for each in reversed(requests):
+            if each.request is final:
+                if each.said and not each.calls:
+                    return each.said
+                break
+    for step in last.agents:
+        if step.output_text:
+            return step.output_text
     if answer is not None:
         return answer
     if not last.requests:
@@ -367,7 +419,8 @@ def _turns(
     """The turns, with their numbers as ids: a recording that is read twice says the same twice."""
     by_request: dict[int, list[_Slot]] = {}
     for slot in slots:
-        by_request.setdefault(slot.request, []).append(slot)
+        if not slot.is_answer:
+            by_request.setdefault(slot.request, []).append(slot)
     ids = map(str, count(1))
     turns = [_tool_turn(slot, next(ids)) for slot in by_request.get(-1, ())]
     firsts = {id(run.requests[0]) for run in runs if run.requests}
@@ -375,19 +428,19 @@ def _turns(
     for number, each in enumerate(requests):
         at, said = moment(each.start_ns), each.said
         if id(each.request) in firsts and (asked := _user_text(each.request)):
-            turns.append(_message_turn(TurnType.USER_MESSAGE, asked, next(ids), at))
+            turns.append(_message_turn(_USER_MESSAGE, asked, next(ids), at))
         turns.append(_request_turn(each, next(ids), at))
         turns += [_tool_turn(slot, next(ids)) for slot in by_request.get(number, ())]
         if said and not each.calls:
             spoken = said
-            turns.append(_message_turn(TurnType.AGENT_MESSAGE, said, next(ids), moment(each.end_ns)))
+            turns.append(_message_turn(_AGENT_MESSAGE, said, next(ids), moment(each.end_ns)))
     if output and output != spoken:
-        turns.append(_message_turn(TurnType.AGENT_MESSAGE, output, next(ids)))
+        turns.append(_message_turn(_AGENT_MESSAGE, output, next(ids)))
     return turns
 
 
 def _message_turn(kind: TurnType, content: str, turn_id: str, at: datetime | None = None) -> Turn:
-    return Turn(turn_type=kind, content=content, timestamp=at, turn_id=turn_id)
+    return observed_turn(kind, turn_id, at, content)
 
 
 def _user_text(request: Request) -> str:
@@ -414,12 +467,12 @@ def _request_turn(answered: _Answered, turn_id: str, at: datetime) -> Turn:
         call_id=told.response_id,
         timestamp=at,
     )
-    return Turn(llm_call=call, timestamp=at, turn_id=turn_id)
+    return observed_turn(_LLM_CALL, turn_id, at, llm_call=call)
 
 
 def _tool_turn(slot: _Slot, turn_id: str) -> Turn:
     call = _tool_call(slot)
-    return Turn(tool_call=call, timestamp=call.timestamp, turn_id=turn_id)
+    return observed_turn(_TOOL_CALL, turn_id, call.timestamp, tool_call=call)
 
 
 def _tool_call(slot: _Slot) -> ToolCall:
@@ -446,15 +499,15 @@ def _tool_call(slot: _Slot) -> ToolCall:
         unknown.append("output")
         if ran is None and result is None:
             unknown.append("success")
-    return ToolCall(
+    return observed_call(
         slot.name,
-        {} if arguments is UNSET else arguments,
-        output=None if output is UNSET else output,
-        error=failure,
-        latency_ms=None if ran is None else max(0, ran.node.end_ns - ran.node.start_ns) / 1e6,
-        call_id=call_id,
-        timestamp=None if ran is None else moment(ran.node.start_ns),
-        unknown=unknown,
+        {} if arguments is UNSET else dict(arguments),
+        None if output is UNSET else output,
+        failure,
+        None if ran is None else max(0, ran.node.end_ns - ran.node.start_ns) / 1e6,
+        call_id,
+        None if ran is None else moment(ran.node.start_ns),
+        tuple(unknown),
     )
 
 
@@ -478,7 +531,7 @@ def trace_of_history(messages: Sequence[Message], usages: Sequence[Usage | None]
         if message.role == "user":
             said = "\n".join(part.text for part in message.parts if isinstance(part, Text) and part.text)
             if said:
-                turns.append(_message_turn(TurnType.USER_MESSAGE, said, next(ids)))
+                turns.append(_message_turn(_USER_MESSAGE, said, next(ids)))
         elif message.role == "assistant":
             said, calls = _said([message])
             usage = next(told, None)
@@ -498,11 +551,11 @@ def trace_of_history(messages: Sequence[Message], usages: Sequence[Usage | None]
             turns += [_tool_turn(_Slot(0, call, None, pairs.get(id(call))), next(ids)) for call in calls]
             answered.append((said, calls))
             if said and not calls:
-                turns.append(_message_turn(TurnType.AGENT_MESSAGE, said, next(ids)))
+                turns.append(_message_turn(_AGENT_MESSAGE, said, next(ids)))
         earlier = message.role
     said, calls = answered[-1] if answered and earlier == "assistant" else ("", [])
     return Trace(
-        input_text=next((turn.content for turn in turns if turn.turn_type is TurnType.USER_MESSAGE), ""),
+        input_text=next((turn.content for turn in turns if turn.turn_type is _USER_MESSAGE), ""),
         output_text="" if calls else said,
         turns=turns,
         records_calls=True,

@@ -14,7 +14,7 @@ OpenTelemetry's conventions.
 import ast
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, TypeAlias
+from typing import Annotated, Any, Final, TypeAlias
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -25,19 +25,34 @@ _LONGEST_LITERAL = 200_000
 """Texts longer than this are not tried as Python values: its parser takes memory by the hundredfold."""
 
 
-class Text(msgspec.Struct, gc=False):
+_Id: TypeAlias = Annotated[str, msgspec.Meta(min_length=1)]
+
+
+# The parts are read from JSON as OpenTelemetry's conventions have them; `_as_agreed` says when.
+
+
+class Text(
+    msgspec.Struct,
+    gc=False,
+    tag_field="type",
+    tag="text",
+    rename={"text": "content"},
+    forbid_unknown_fields=True,
+):
     """Something that was said."""
 
     text: str | None
     """`None`: the recording leaves it out."""
 
 
-class Call(msgspec.Struct):
+class Call(
+    msgspec.Struct, tag_field="type", tag="tool_call", rename={"call_id": "id"}, forbid_unknown_fields=True
+):
     """A model asks for a tool."""
 
     name: str
     arguments: dict[str, Any] | UnsetType = UNSET
-    call_id: str | None = None
+    call_id: _Id | None = None
 
     def __post_init__(self) -> None:
         self.name = self.name or "?"
@@ -45,11 +60,17 @@ class Call(msgspec.Struct):
             self.call_id = str(self.call_id)
 
 
-class Result(msgspec.Struct):
+class Result(
+    msgspec.Struct,
+    tag_field="type",
+    tag="tool_call_response",
+    rename={"call_id": "id", "output": "response", "failed": "is_error"},
+    forbid_unknown_fields=True,
+):
     """What a tool gave back, as the model was told."""
 
-    call_id: str | None = None
-    name: str | None = None
+    call_id: _Id | None = None
+    name: _Id | None = None
     output: Any = UNSET
     failed: bool = False
     """Whether the message marks it as a failure; a text that tells of one does not."""
@@ -166,6 +187,10 @@ def _block_value(block: Mapping[str, Any]) -> Any:
 
 def read_messages(history: Any) -> list[Message]:
     """The messages of a history: a list of entries of any known shape, or its JSON. What has no known shape is left out."""
+    if type(history) is str and history.find('"parts"', 0, _NEAR) > 0:
+        agreed = _as_agreed(history)
+        if agreed is not None:
+            return agreed
     data = structured(history)
     if isinstance(data, dict):
         data = [data]
@@ -180,6 +205,43 @@ def read_messages(history: Any) -> list[Message]:
                 continue  # an entry that only looks like one adds nothing
         elif isinstance(entry, list):  # LangChain writes a list for each of several prompts
             found.extend(read_messages(entry))
+    return found
+
+
+class _Entry(msgspec.Struct, forbid_unknown_fields=True):
+    """An entry of a history as OpenTelemetry's conventions have it."""
+
+    role: str
+    parts: Annotated[list[Part], msgspec.Meta(min_length=1)]
+    finish_reason: Any = None
+    name: Any = None
+
+
+_NEAR: Final = 100
+"""Characters at the beginning of a history that show which shape it has."""
+_decode_entries: Final = msgspec.json.Decoder(list[_Entry]).decode
+
+
+def _as_agreed(history: str) -> list[Message] | None:
+    """The messages of a history that follows OpenTelemetry's conventions to the letter, as most do; `None` for any other.
+
+    This reads what the rest of the module would read, in a third of the time.
+    """
+    try:
+        entries = _decode_entries(history)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return None
+    found: list[Message] = []
+    for entry in entries:
+        role = _ROLES.get(entry.role, entry.role)
+        are_results = False
+        for part in entry.parts:
+            if type(part) is Result:
+                part.output, part.failed = _unpacked(part.output, failed=part.failed)
+                are_results = True
+        if role in _TOOL_ROLES and not are_results:
+            return None
+        found.append(Message(role, entry.parts))
     return found
 
 
@@ -206,6 +268,7 @@ def _entry(entry: Mapping[str, Any]) -> Iterable[Message]:
 
 _ROLES: Final = {"model": "assistant", "developer": "system", "human": "user", "ai": "assistant"}
 """The roles that have a second name."""
+_TOOL_ROLES: Final = frozenset({"tool", "function"})
 
 
 def _spoken(entry: Mapping[str, Any]) -> Message:
@@ -215,7 +278,7 @@ def _spoken(entry: Mapping[str, Any]) -> Message:
     content = entry["parts"] if "parts" in entry else entry.get("content")
     if isinstance(content, dict) and isinstance(content.get("parts"), list):
         content = content["parts"]
-    if role in {"tool", "function"} and not _are_results(content):
+    if role in _TOOL_ROLES and not _are_results(content):
         call_id = entry.get("tool_call_id") or entry.get("id") or entry.get("call_id")
         output = told(content) if content is not None else UNSET
         return Message("tool", [Result(call_id, entry.get("name"), output, entry.get("is_error") is True)])
@@ -293,10 +356,16 @@ def _result(part: Mapping[str, Any]) -> Result:
         if key in part:
             output = part[key]
             break
+    output, failed = _unpacked(output, failed=failed)
+    return Result(call_id, name, output, failed)
+
+
+def _unpacked(output: Any, *, failed: bool) -> tuple[Any, bool]:
+    """A result as a value, and whether it failed, which the object around one of the Vercel AI SDK tells, too."""
     if isinstance(output, dict) and isinstance(kind := output.get("type"), str) and "value" in output:
         failed = failed or kind.startswith("error")
         output = output["value"]
-    return Result(call_id, name, told(output), failed)
+    return told(output), failed
 
 
 def _untyped(part: Mapping[str, Any]) -> Part | None:

@@ -17,12 +17,13 @@ from calipers.errors import InvalidTraceError
 
 from .otlp_json import SpanLog, log_event
 from .query import SpanStatus
-from .tree import SpanEvent, SpanNode
+from .tree import SpanEvent, SpanNode, read_span
 
 _STATUS: Final[dict[int, SpanStatus]] = {0: "unset", 1: "ok", 2: "error"}
 _SIGN: Final = 1 << 63
 _double = struct.Struct("<d").unpack_from
 _fixed64 = struct.Struct("<Q").unpack_from
+_two_times = struct.Struct("<QxQ").unpack_from
 _fixed32 = struct.Struct("<I").unpack_from
 
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
@@ -247,7 +248,7 @@ def _record(data: bytes, begin: int, end: int) -> SpanNode | SpanLog | None:
 
 def _span(data: bytes, begin: int, end: int) -> SpanNode:
     ids = [0, 0, 0, 0, 0]
-    times = [0, 0]  # end, start: fields 8 and 7
+    times = (0, 0)
     name = status_message = ""
     status: SpanStatus = "unset"
     attributes: dict[str, Any] = {}
@@ -256,8 +257,14 @@ def _span(data: bytes, begin: int, end: int) -> SpanNode:
     while place < end:  # as `_fields` does it, without a generator: this is where the time goes
         key = data[place]
         if key & 7 != _BYTES or key >= 0x80:
-            if key == 0x39 or key == 0x41:  # noqa: PLR1714 - a set takes longer
-                times[key >> 3 & 1] = _fixed64(data, place + 1)[0]
+            if key == 0x39 and data[place + 9] == 0x41:
+                times = _two_times(data, place + 1)
+                place += 18
+            elif key == 0x39:
+                times = _fixed64(data, place + 1)[0], times[1]
+                place += 9
+            elif key == 0x41:
+                times = times[0], _fixed64(data, place + 1)[0]
                 place += 9
             else:
                 place = _after(data, place, end)
@@ -274,13 +281,12 @@ def _span(data: bytes, begin: int, end: int) -> SpanNode:
                 name_of, value = _pair(data, place, stop)
             else:
                 written = data[place:stop]
-                known = _PAIRS.get(written)
-                name_of, value = known if known is not None else _short_pair(written)
+                name_of, value = _PAIRS.get(written) or _short_pair(written)
             attributes[name_of] = value
         elif key < 0x28:
             ids[key >> 3] = int.from_bytes(data[place:stop])
         elif key == 0x2A:
-            name = _text(data, place, stop)
+            name = data[place:stop].decode("utf-8", "replace")
         elif key == 0x5A:
             events.append(_event(data, place, stop))
         elif key == 0x7A:
@@ -290,17 +296,17 @@ def _span(data: bytes, begin: int, end: int) -> SpanNode:
                 elif field == 3:
                     status = _STATUS.get(told, "unset")
         place = stop
-    return SpanNode(
+    return read_span(
         name,
-        trace_id=ids[1],
-        span_id=ids[2],
-        parent_span_id=ids[4] or None,
-        start_ns=times[1],
-        end_ns=times[0],
-        attributes=attributes,
-        status=status,
-        events=tuple(events),
-        status_message=status_message,
+        ids[1],
+        ids[2],
+        ids[4] or None,
+        times[0],
+        times[1],
+        attributes,
+        status,
+        tuple(events),
+        status_message,
     )
 
 

@@ -196,7 +196,8 @@ def _traces_of(nodes: Sequence[SpanNode], logs: Iterable[SpanLog], note: Callabl
         )
     traces = [trace_of(conversation) for conversation in conversations(runs)]
     for node in tree:  # without the circles they are gone at once, and the collector has nothing to look for
-        node.parent, node.children = None, ()
+        if node.children:
+            node.children = ()
     return traces
 
 

@@ -13,6 +13,7 @@ request, and this is what joins them.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from operator import attrgetter
 from typing import Any, Final
 
 import msgspec
@@ -112,21 +113,21 @@ def runs_in(tree: SpanTree) -> tuple[list[Run], list[SpanNode]]:
     unread: list[SpanNode] = []
     for node in tree:
         above = _NOWHERE if node.parent is None else places[id(node.parent)]
-        step = step_of(node)
-        conversation = (
-            step.conversation if step is not None else text(node.attributes, *genai.CONVERSATION)
-        ) or above.conversation
         agent, request = above.agent, above.request
+        step = step_of(node)
         if step is None:
+            conversation = text(node.attributes, *genai.CONVERSATION) or above.conversation
             unread.append(node)
         else:
+            conversation = step.conversation or above.conversation
             if agent is None and type(step) is AgentStep:
                 agent = node
             key = node.trace_id, id(agent) if agent is not None else 0
             into = found.get(key)
             if into is None:
                 into = found[key] = _Found()
-            into.conversation = into.conversation or conversation
+            if into.conversation is None:
+                into.conversation = conversation
             if type(step) is ModelStep:
                 into.models.append((step, request))
                 request = step
@@ -160,6 +161,9 @@ def _runs(found: dict[tuple[int, int], _Found]) -> Iterator[Run]:
     for (trace_id, _), part in found.items():
         by_trace.setdefault(trace_id, []).append(part)
     for trace_id, parts in by_trace.items():
+        if len(parts) == 1:
+            yield _run(trace_id, parts[0].conversation, parts)
+            continue
         named = list(dict.fromkeys(part.conversation for part in parts if part.conversation is not None))
         if len(named) < 2:
             yield _run(trace_id, named[0] if named else None, parts)
@@ -169,11 +173,17 @@ def _runs(found: dict[tuple[int, int], _Found]) -> Iterator[Run]:
 
 
 def _run(trace_id: int, conversation: str | None, parts: Sequence[_Found]) -> Run:
-    agents = [step for part in parts for step in part.agents]
-    tools = [step for part in parts for step in part.tools]
-    tools.sort(key=lambda step: step.node.start_ns)
-    requests = _requests([each for part in parts for each in part.models])
-    requests.sort(key=lambda request: request.start_ns)
+    if len(parts) == 1:
+        agents, tools, models = parts[0].agents, parts[0].tools, parts[0].models
+    else:
+        agents = [step for part in parts for step in part.agents]
+        tools = [step for part in parts for step in part.tools]
+        models = [each for part in parts for each in part.models]
+    if len(tools) > 1:
+        tools.sort(key=_start)
+    requests = _requests(models)
+    if len(requests) > 1:
+        requests.sort(key=lambda request: request.steps[-1].node.start_ns)
     roots = [step.node for step in agents if step.node.parent is None] or [step.node for step in agents[:1]]
     starts = [request.start_ns for request in requests[:1]]
     starts += [step.node.start_ns for step in agents[:1]]
@@ -181,10 +191,13 @@ def _run(trace_id: int, conversation: str | None, parts: Sequence[_Found]) -> Ru
     return Run(trace_id, conversation, agents, requests, tools, roots, min(starts))
 
 
+_start: Final = attrgetter("node.start_ns")
+
+
 def _requests(models: Sequence[tuple[ModelStep, ModelStep | None]]) -> list[Request]:
-    if all(above is None for _, above in models):
-        return _without_doubles([Request([step]) for step, _ in models])
     outer = {id(above) for _, above in models if above is not None}
+    if not outer:
+        return _without_doubles([Request([step]) for step, _ in models])
     above_of = {id(step): above for step, above in models}
     found: list[Request] = []
     taken: set[int] = set()
@@ -202,7 +215,7 @@ def _requests(models: Sequence[tuple[ModelStep, ModelStep | None]]) -> list[Requ
 
 def _without_doubles(requests: list[Request]) -> list[Request]:
     """Requests of two conventions with the same id of the answer made one."""
-    if len({step.convention for request in requests for step in request.steps}) < 2:
+    if len(requests) < 2 or len({step.convention for request in requests for step in request.steps}) < 2:
         return requests
     by_answer: dict[str, Request] = {}
     found: list[Request] = []

@@ -6,18 +6,19 @@ what was said in the other. Each group is small, and is read as if it were a rec
 some bytes a span, and some more a trace.
 """
 
+import struct
 import tempfile
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from types import TracebackType
-from typing import Final, Self
+from typing import Any, Final, Self
 
 import msgspec
 
 from .otlp_json import SpanLog, join_logs
 from .runs import conversation_of, linked_by_messages
-from .tree import SpanEvent, SpanNode
+from .tree import SpanEvent, SpanNode, read_span
 
 _LARGEST: Final = (1 << 63) - 1
 _WIDEST: Final = (1 << 64) - 1
@@ -25,6 +26,9 @@ _BUFFER: Final = 1 << 16
 _AT_ONCE: Final = 1 << 16
 """Bytes of a group that are read in one go, with what may stand between."""
 _NONE: Final = -1
+_LIST: Final = struct.Struct(">BI")
+_LIST_MARK: Final = 0xDD
+"""How a list begins in MessagePack: with its length after this."""
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder().decode
 
@@ -88,15 +92,17 @@ class SpanSpool:
         last, ends = self._last, self._ends
         self._before.append(last[number])
         last[number] = len(ends) - 1
+        if isinstance(item, SpanLog):
+            ends.append(ends[-1] + self._file.write(_packed_log(item)))
+            return
         ends.append(ends[-1] + self._file.write(_packed(item)))
-        if isinstance(item, SpanNode):
-            start = item.start_ns & _LARGEST
-            if start < self._starts[number]:  # noqa: PLR1730 - calling min takes longer
-                self._starts[number] = start
-            name = conversation_of(item)
-            if name is not None and (mark := hash(name)) != self._name[number]:
-                self._name[number] = mark
-                self._names.add(mark, number)
+        start = item.start_ns & _LARGEST
+        if start < self._starts[number]:  # noqa: PLR1730 - calling min takes longer
+            self._starts[number] = start
+        name = conversation_of(item)
+        if name is not None and (mark := hash(name)) != self._name[number]:
+            self._name[number] = mark
+            self._names.add(mark, number)
 
     def groups(self) -> Iterator[tuple[list[SpanNode], list[SpanLog]]]:
         """The spans and log records of traces that may share a conversation, those that began first first."""
@@ -115,33 +121,47 @@ class SpanSpool:
 
     def _items(self, numbers: Sequence[int], ids: Sequence[int]) -> tuple[list[SpanNode], list[SpanLog]]:
         """All of some traces, in the order in which it came."""
-        places: list[tuple[int, int]] = []
+        places: list[int] = []
+        trace_ids: list[int] = []
         for number in numbers:
             place, trace_id = self._last[number], ids[number]
             while place != _NONE:
-                places.append((place, trace_id))
+                places.append(place)
+                trace_ids.append(trace_id)
                 place = self._before[place]
-        places.sort()
-        ends, seek, read = self._ends, self._file.seek, self._file.read
-        begin, end = ends[places[0][0]], ends[places[-1][0] + 1]
+        if len(numbers) == 1:
+            places.reverse()
+        else:
+            ordered = sorted(zip(places, trace_ids, strict=True))
+            places = [place for place, _ in ordered]
+            trace_ids = [trace_id for _, trace_id in ordered]
         spans: list[SpanNode] = []
         logs: list[SpanLog] = []
-        data: bytes | None = None
-        if end - begin <= _AT_ONCE:
+        for found, trace_id in zip(_decode(self._read(places)), trace_ids, strict=True):
+            if len(found) == _PARTS_OF_LOG:
+                logs.append(_unpacked_log(found, trace_id))
+            else:
+                spans.append(_unpacked(found, trace_id))
+        return spans, logs
+
+    def _read(self, places: Sequence[int]) -> bytes:
+        """The items in some places as one list, which takes less time to read than item after item."""
+        ends, seek, read = self._ends, self._file.seek, self._file.read
+        head = _LIST.pack(_LIST_MARK, len(places))
+        begin, end = ends[places[0]], ends[places[-1] + 1]
+        pieces: list[bytes] = [head]
+        if places[-1] - places[0] < len(places):  # nothing stands between
+            seek(begin)
+            pieces.append(read(end - begin))
+        elif end - begin <= _AT_ONCE:
             seek(begin)
             data = read(end - begin)
-        for place, trace_id in places:
-            if data is not None:
-                packed = data[ends[place] - begin : ends[place + 1] - begin]
-            else:
+            pieces += [data[ends[place] - begin : ends[place + 1] - begin] for place in places]
+        else:
+            for place in places:
                 seek(ends[place])
-                packed = read(ends[place + 1] - ends[place])
-            item = _unpacked(packed, trace_id)
-            if isinstance(item, SpanNode):
-                spans.append(item)
-            else:
-                logs.append(item)
-        return spans, logs
+                pieces.append(read(ends[place + 1] - ends[place]))
+        return b"".join(pieces)
 
     def _join_by_messages(self, ids: Sequence[int]) -> None:
         """Join the traces that name no conversation, where one begins with what was said in the other."""
@@ -177,48 +197,44 @@ class SpanSpool:
             self._homes[home] = first
 
 
-def _packed(item: SpanNode | SpanLog) -> bytes:
-    if isinstance(item, SpanLog):
-        event = item.event
-        return _encode((f"{item.span_id:x}", event.name, event.time_ns, event.attributes))
+def _packed(span: SpanNode) -> bytes:
     # An id of more than 64 bits, which no span should have, is written as a text.
-    span_id, parent = item.span_id, item.parent_span_id
+    span_id, parent, events = span.span_id, span.parent_span_id, span.events
     return _encode(
         (
-            item.name,
+            span.name,
             span_id if span_id <= _WIDEST else f"{span_id:x}",
             parent if parent is None or parent <= _WIDEST else f"{parent:x}",
-            item.start_ns,
-            item.end_ns,
-            item.attributes,
-            item.status,
-            item.status_message,
-            [(event.name, event.time_ns, event.attributes) for event in item.events] if item.events else (),
+            span.start_ns,
+            span.end_ns,
+            span.attributes,
+            span.status,
+            [(event.name, event.time_ns, event.attributes) for event in events] if events else (),
+            span.status_message,
         )
     )
 
 
-def _unpacked(data: bytes, trace_id: int) -> SpanNode | SpanLog:
-    found = _decode(data)
-    if len(found) == 4:
-        span_id, name, at, attributes = found
-        return SpanLog(trace_id, int(span_id, 16), SpanEvent(name, time_ns=at, attributes=attributes))
-    name, span_id, parent, start, end, attributes, status, described, events = found
+def _unpacked(found: list[Any], trace_id: int) -> SpanNode:
+    name, span_id, parent, start, end, attributes, status, events, described = found
     if type(span_id) is str:
         span_id = int(span_id, 16)
     if type(parent) is str:
         parent = int(parent, 16)
-    return SpanNode(
-        name,
-        trace_id=trace_id,
-        span_id=span_id,
-        parent_span_id=parent,
-        start_ns=start,
-        end_ns=end,
-        attributes=attributes,
-        status=status,
-        status_message=described,
-        events=tuple([SpanEvent(event, time_ns=at, attributes=told) for event, at, told in events])
-        if events
-        else (),
+    happened = (
+        tuple([SpanEvent(event, time_ns=at, attributes=told) for event, at, told in events]) if events else ()
     )
+    return read_span(name, trace_id, span_id, parent, start, end, attributes, status, happened, described)
+
+
+_PARTS_OF_LOG: Final = 4
+
+
+def _packed_log(log: SpanLog) -> bytes:
+    event = log.event
+    return _encode((f"{log.span_id:x}", event.name, event.time_ns, event.attributes))
+
+
+def _unpacked_log(found: list[Any], trace_id: int) -> SpanLog:
+    span_id, name, at, attributes = found
+    return SpanLog(trace_id, int(span_id, 16), SpanEvent(name, time_ns=at, attributes=attributes))

@@ -30,7 +30,8 @@ FORMAT_VERSION = 1
 SpanMatcher: TypeAlias = SpanQuery | Callable[["SpanNode"], bool]
 """What selects spans: a query, or a predicate."""
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND: Final = timedelta(microseconds=1)
 
 
 @dataclass(slots=True, frozen=True)
@@ -190,6 +191,40 @@ class SpanNode:
         return self.first_ancestor(query, stop_recursing_when) is not None
 
 
+def read_span(
+    name: str,
+    trace_id: int,
+    span_id: int,
+    parent_span_id: int | None,
+    start_ns: int,
+    end_ns: int,
+    attributes: dict[str, Any],
+    status: SpanStatus,
+    events: tuple[SpanEvent, ...],
+    status_message: str,
+) -> SpanNode:
+    """What `SpanNode` makes, by place and in half of the time: recordings have millions of spans."""
+    node = _new(SpanNode)
+    node.name = name
+    node.trace_id = trace_id
+    node.span_id = span_id
+    node.parent_span_id = parent_span_id
+    node.start_ns = start_ns
+    node.end_ns = end_ns
+    node.attributes = attributes
+    node.status = status
+    node.events = events
+    node.status_message = status_message
+    node.parent = None
+    node.children = ()
+    node.depth = 0
+    node.in_tree = False
+    return node
+
+
+_new: Final = object.__new__
+
+
 class SpanTree:
     """The spans of one attempt, linked to each other. Built once; it does not change.
 
@@ -206,20 +241,17 @@ class SpanTree:
         for span in spans:
             by_id[span.trace_id, span.span_id] = replace(span) if span.in_tree else span
         nodes = sorted(by_id.values(), key=_order)
-        parents: dict[SpanNode, SpanNode] = {}
-        passed: set[SpanNode] = set()
         ordered = True  # each parent stands before its children: then there are no cycles
         for node in nodes:
             if node.parent_span_id is not None:
-                parent = by_id.get((node.trace_id, node.parent_span_id))
-                if parent is not None:
-                    parents[node] = parent
-                    ordered = ordered and parent in passed
-            passed.add(node)
+                parent = node.parent = by_id.get((node.trace_id, node.parent_span_id))
+                if parent is not None and not parent.in_tree:
+                    ordered = False
+            node.in_tree = True
         if not ordered:
-            _cut_cycles(nodes, parents)
-        self.roots = tuple([node for node in nodes if node not in parents])
-        self._nodes = _link(parents, self.roots)
+            _cut_cycles(nodes)
+        self.roots = tuple([node for node in nodes if node.parent is None])
+        self._nodes = _link(nodes, self.roots)
 
     def __iter__(self) -> Iterator[SpanNode]:
         return iter(self._nodes)
@@ -320,48 +352,49 @@ def _optional_predicate(
 
 def moment(ns: int) -> datetime:
     """A time in nanoseconds since the epoch as a date, in UTC."""
-    return _EPOCH + timedelta(0, 0, ns // 1000)  # by place: by name it takes twice as long
+    return _EPOCH + _MICROSECOND * (ns // 1000)  # a timedelta of its own would take twice as long
 
 
 _order: Final = attrgetter("start_ns", "end_ns")
 
 
-def _cut_cycles(nodes: Iterable[SpanNode], parents: dict[SpanNode, SpanNode]) -> None:
+def _cut_cycles(nodes: Iterable[SpanNode]) -> None:
     """Makes the earliest span of each cycle a root, by taking its parent away."""
     done: set[SpanNode] = set()
     for node in nodes:
-        if (above := parents.get(node)) is None or above in done:
+        if node.parent is None or node.parent in done:
             done.add(node)
             continue
         path: dict[SpanNode, None] = {}
         current: SpanNode | None = node
         while current is not None and current not in done and current not in path:
             path[current] = None
-            current = parents.get(current)
+            current = current.parent
         if current is not None and current in path:
             upwards = list(path)
-            del parents[min(upwards[upwards.index(current) :], key=_order)]
+            min(upwards[upwards.index(current) :], key=_order).parent = None
         done.update(path)
 
 
-def _link(parents: Mapping[SpanNode, SpanNode], roots: Iterable[SpanNode]) -> tuple[SpanNode, ...]:
-    """Sets each node's place, and returns the nodes with each before its children and first child first."""
+def _link(nodes: Iterable[SpanNode], roots: Iterable[SpanNode]) -> tuple[SpanNode, ...]:
+    """Sets depth and children of nodes, and returns them with each before its children and first child first."""
     children: dict[SpanNode, list[SpanNode]] = {}
-    for node, parent in parents.items():
-        children.setdefault(parent, []).append(node)
+    for node in nodes:
+        if (parent := node.parent) is not None:
+            if parent in children:
+                children[parent].append(node)
+            else:
+                children[parent] = [node]
     ordered: list[SpanNode] = []
     stack = list(roots)
     stack.reverse()
     while stack:
         node = stack.pop()
-        above = node.parent = parents.get(node)
-        node.depth = 0 if above is None else above.depth + 1
-        node.in_tree = True
         ordered.append(node)
-        below = children.get(node)
-        if below is None:
-            node.children = ()
-        else:
+        if node.parent is not None:
+            node.depth = node.parent.depth + 1
+        if node in children:
+            below = children[node]
             node.children = tuple(below)
             below.reverse()
             stack += below

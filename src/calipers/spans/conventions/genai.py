@@ -29,7 +29,8 @@ from calipers.spans.tree import SpanNode
 MODELS: Final = frozenset({"chat", "generate_content", "text_completion"})
 AGENTS: Final = frozenset({"invoke_agent", "invoke_workflow"})
 CONVENTION: Final = "gen_ai"
-CONVERSATION: Final = ("gen_ai.conversation.id", "session.id")
+_CONVERSATION_ID: Final = "gen_ai.conversation.id"
+CONVERSATION: Final = (_CONVERSATION_ID, "session.id")
 """What names the conversation of a span."""
 
 _GIVEN: Final = "gen_ai.input.messages"
@@ -50,21 +51,25 @@ _LEFT_OUT: Final = "<elided>"
 def read(node: SpanNode) -> Step | None:
     """What a span of these conventions says."""
     attributes = node.attributes
-    operation = str(attributes["gen_ai.operation.name"])
-    conversation = text(attributes, *CONVERSATION)
+    operation = attributes["gen_ai.operation.name"]
+    operation = operation if type(operation) is str else str(operation)
+    conversation = attributes.get(_CONVERSATION_ID)
+    if type(conversation) is not str or not conversation:
+        conversation = text(attributes, *CONVERSATION)
     if operation == "execute_tool":
         return _tool(node, conversation)
+    error = None if node.status != "error" else failure_of(node)
     if operation in MODELS:
         return ModelStep(
             node,
             CONVENTION,
-            model=text(attributes, "gen_ai.response.model", "gen_ai.request.model"),
-            conversation=conversation,
-            input_tokens=count(attributes, "gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens"),
-            output_tokens=count(attributes, "gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens"),
-            cost=_cost(attributes),
-            error=failure_of(node),
-            response_id=text(attributes, "gen_ai.response.id"),
+            text(attributes, "gen_ai.response.model", "gen_ai.request.model"),
+            conversation,
+            count(attributes, "gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens"),
+            count(attributes, "gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens"),
+            None if "operation.cost" not in attributes else _cost(attributes),
+            error,
+            text(attributes, "gen_ai.response.id"),
             given=partial(_messages, node, _GIVEN),
             answer=partial(_messages, node, _ANSWER),
         )
@@ -74,7 +79,7 @@ def read(node: SpanNode) -> Step | None:
             name=text(attributes, "gen_ai.agent.name", "gen_ai.workflow.name"),
             conversation=conversation,
             output_text=text(attributes, "final_result"),
-            error=failure_of(node),
+            error=error,
             history=partial(_history, attributes)
             if "pydantic_ai.all_messages" in attributes or "all_messages_events" in attributes
             else nothing,
@@ -83,8 +88,6 @@ def read(node: SpanNode) -> Step | None:
 
 
 def _cost(attributes: dict[str, Any]) -> float | None:
-    if "operation.cost" not in attributes:
-        return None
     value = attributes["operation.cost"]
     return float(value) if is_number(value) and 0 <= value < math.inf else None
 
@@ -92,28 +95,30 @@ def _cost(attributes: dict[str, Any]) -> float | None:
 # ---------------------------------------------------------------------- tools
 
 
+_ARGUMENTS: Final = ("gen_ai.tool.call.arguments", "tool_arguments", "gcp.vertex.agent.tool_call_args")
+_RESULTS: Final = ("gen_ai.tool.call.result", "tool_response", "gcp.vertex.agent.tool_response")
+
+
+def _first(attributes: dict[str, Any], names: tuple[str, ...]) -> Any:
+    for name in names:
+        if name in attributes:
+            return attributes[name]
+    return UNSET
+
+
 def _tool(node: SpanNode, conversation: str | None) -> ToolStep | None:
     attributes = node.attributes
     name = text(attributes, "gen_ai.tool.name")
     if name is None or name in _NOT_TOOLS:
         return None
-    given: Any = UNSET
-    for key in ("gen_ai.tool.call.arguments", "tool_arguments", "gcp.vertex.agent.tool_call_args"):
-        if key in attributes:
-            given = attributes[key]
-            break
-    output: Any = UNSET
-    for key in ("gen_ai.tool.call.result", "tool_response", "gcp.vertex.agent.tool_response"):
-        if key in attributes:
-            output = attributes[key]
-            break
+    given, output = _first(attributes, _ARGUMENTS), _first(attributes, _RESULTS)
     for event in node.events if given is UNSET or output is UNSET else ():
         if event.name == "gen_ai.tool.message" and given is UNSET:
             given = event.attributes.get("content", UNSET)
         elif event.name == _CHOICE and output is UNSET:
             output = event.attributes.get("message", UNSET)
     call_id = text(attributes, "gen_ai.tool.call.id")
-    error = failure_of(node)
+    error = None if node.status != "error" else failure_of(node)
     if error is None and attributes.get("gen_ai.tool.status") == "error":
         error = "failed"
     if output is not UNSET:
@@ -125,10 +130,10 @@ def _tool(node: SpanNode, conversation: str | None) -> ToolStep | None:
         CONVENTION,
         name,
         conversation,
-        arguments=UNSET if given is UNSET else arguments_of(given),
-        output=output,
-        error=error,
-        call_id=None if call_id in _NO_ID else call_id,
+        UNSET if given is UNSET else arguments_of(given),
+        output,
+        error,
+        None if call_id in _NO_ID else call_id,
     )
 
 
