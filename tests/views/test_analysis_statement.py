@@ -37,6 +37,6 @@ def test_a_fault_has_a_row_with_intervals_and_what_was_not_measured_says_so():
         FaultEffect(fault="stale", struck=0, cases=0, **counts, **unknown),
     ]
     assert fault_rows(FaultTolerance(title="Faults of tools", effects=effects)) == [
-        ("error", "4 of 5", "50 [15, 85]", "-25 [-70, +28]", "not measured", "not measured"),
-        ("stale", "0 of 5", "", "", "", ""),
+        ("error", "4 of 5", "50 [15, 85]", "-25 [-70, +28]", *["not measured"] * 3),
+        ("stale", "0 of 5", *[""] * 5),
     ]

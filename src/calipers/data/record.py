@@ -190,6 +190,8 @@ class ReportCaseFailure(
     """What people said of the attempt, as in a `ReportCase`."""
     metrics: dict[str, int | float] = {}
     """What it had counted before it failed, and what the models it asked cost."""
+    attributes: dict[str, Any] = {}
+    """What it had noted before it failed."""
 
     @property
     def passed(self) -> bool:
@@ -233,13 +235,11 @@ def hide_secrets(record: ReportCase[Any, Any, Any] | ReportCaseFailure[Any, Any,
     if isinstance(record, ReportCaseFailure):
         record.error_message = masked(record.error_message, known)
         record.error_stacktrace = masked(record.error_stacktrace, known)
-        return hidden
+        return _hide_in_attributes(record, known) or hidden
     if type(record.output) not in _TEXTLESS:
         output, record.output = record.output, _without_secrets(record.output, 0)
         hidden = hidden or record.output is not output
-    if record.attributes:
-        attributes, record.attributes = record.attributes, masked_fields(record.attributes, known)
-        hidden = hidden or record.attributes is not attributes
+    hidden = _hide_in_attributes(record, known) or hidden
     for result in record.results:
         if (
             result.reason
@@ -255,6 +255,16 @@ def hide_secrets(record: ReportCase[Any, Any, Any] | ReportCaseFailure[Any, Any,
         names = ("error_message", "error_stacktrace", "metadata")
         record.evaluator_failures = tuple(_hidden(each, names, known) for each in record.evaluator_failures)
     return hidden
+
+
+def _hide_in_attributes(
+    record: ReportCase[Any, Any, Any] | ReportCaseFailure[Any, Any, Any], known: list[str]
+) -> bool:
+    """Take secrets out of what an attempt noted; whether there were any."""
+    attributes = record.attributes
+    if attributes:
+        record.attributes = masked_fields(attributes, known)
+    return record.attributes is not attributes
 
 
 def _hidden(told: _StructT, names: tuple[str, ...], known: list[str]) -> _StructT:

@@ -220,7 +220,7 @@ def _values(record: Record) -> Sequence[str | None]:
         _json(record.expected_output) if states else None,
         _json(record.output) if isinstance(record, ReportCase) else None,
         None if record.metadata is None else _json(record.metadata),
-        _json(record.attributes) if isinstance(record, ReportCase) and record.attributes else None,
+        _json(record.attributes) if record.attributes else None,
         None if record.trace is None else _json(trace_data(record.trace)),
     )
 

@@ -196,6 +196,9 @@ class FaultEffect(msgspec.Struct, kw_only=True, frozen=True):
     difference_interval: Interval | None
     recovery: Estimate | None
     """Of struck attempts whose clean attempt passed, the share that passes; `None`: there was no such attempt."""
+    called_again: Estimate | None = None
+    """The share of struck attempts in which every tool that was struck gave a good result later; in the others the agent ended without.
+    `None`: it was not measured, as of a latency, after which the result itself comes."""
     harm: Estimate | None
     """The share of struck attempts in which harm was done; `None`: it was not measured."""
 

@@ -271,8 +271,8 @@ def sounds_in(value: Any, deep: int = 0) -> Iterator[Any]:
 
 def has_sound(record: Record) -> bool:
     """Whether an attempt has something to listen to."""
-    kept = (record.attributes, record.output) if isinstance(record, ReportCase) else ()
-    return any(True for value in (*kept, record.inputs) for _ in sounds_in(value))
+    output = record.output if isinstance(record, ReportCase) else None
+    return any(True for value in (record.attributes, output, record.inputs) for _ in sounds_in(value))
 
 
 # ---------------------------------------------------------------------- all of them

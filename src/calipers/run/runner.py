@@ -514,6 +514,7 @@ class Run:
             span_id=attempt.span_id,
             trace=with_captured_spans(attempt, attempt.trace_so_far),
             metrics=dict(attempt.metrics),
+            attributes=dict(attempt.attributes),
         )
 
     def timeout(self, case: Case[Any, Any, Any]) -> float | None:

@@ -376,6 +376,7 @@ class ThreadWorkers:
         failed = self.run.attempt(work)
         failed.tries, failed.earlier = attempt.tries, attempt.earlier
         failed.metrics, failed.usage = dict(attempt.metrics), dict(attempt.usage)
+        failed.attributes = dict(attempt.attributes)
         failed.trace = attempt.trace_so_far
         failed.error = self.run.late(work.case)
         failed.duration = spent

@@ -150,14 +150,14 @@ def pack(
     cells: list[StoredCell] = []
     if isinstance(record, ReportCase):
         output = Output(FORMAT, record.output if as_is else quick_plain(record.output))
-        if record.attributes:
-            output.attributes = plain(record.attributes)
         inside = _bare_cells(record, slots) if in_row else None
         cells = [] if inside else pack_cells(record, position, slots)
     else:
         output = Output(
             FORMAT, None, {}, quick_plain(record.error_message), quick_plain(record.error_stacktrace)
         )
+    if record.attributes:
+        output.attributes = plain(record.attributes)
     given = Given(FORMAT, record.inputs, record.metadata, record.expected_output)
     if not as_is:
         given.inputs = quick_plain(given.inputs)
@@ -411,6 +411,7 @@ def unpack(
         given = _read_given(attempt.given) if parts else _NOTHING_GIVEN
         output = _read_output(attempt.output) if parts is True else Output(FORMAT)
         common = _common(attempt, facts, given, parts=parts is True)
+        common["attributes"] = output.attributes
         if not attempt.failed:
             results, failures, skipped = unpack_cells(cells, facts, evaluators, shared)
             if scored:
@@ -420,7 +421,6 @@ def unpack(
             return ReportCase(
                 **common,
                 output=output.output,
-                attributes=output.attributes,
                 results=results,
                 evaluator_failures=failures,
                 skipped=skipped,

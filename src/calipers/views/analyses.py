@@ -93,7 +93,12 @@ def _analysis(page: Page, analysis: Any) -> "Iterator[Text]":
             columns = [Column(""), Column("Result", "right"), Column("[95 % interval]"), Column("on")]
             lines = grid(page, columns, [list(row) for row in correction_rows(analysis)])
         case FaultTolerance():
-            columns = [Column(FAULT_HEADS[0], least=8), *(Column(head) for head in FAULT_HEADS[1:])]
+            first_to_go = FAULT_HEADS.index("called again %")
+            ranks = [int(place == first_to_go) for place in range(1, len(FAULT_HEADS))]
+            columns = [
+                Column(FAULT_HEADS[0], least=8),
+                *(Column(head, rank=rank) for head, rank in zip(FAULT_HEADS[1:], ranks, strict=True)),
+            ]
             rows = [[page.fit(cell, 40) for cell in row] for row in fault_rows(analysis)]
             lines = grid(page, columns, rows, say_dropped=True)
         case TableResult():

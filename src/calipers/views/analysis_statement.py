@@ -144,7 +144,7 @@ def correction_rows(analysis: JudgeCorrection) -> list[tuple[str, str, str, str]
     return rows
 
 
-FAULT_HEADS = ("fault", "struck", "success %", "change", "recovery %", "harm %")
+FAULT_HEADS = ("fault", "struck", "success %", "change", "recovery %", "called again %", "harm %")
 
 
 def fault_rows(analysis: FaultTolerance) -> list[tuple[str, ...]]:
@@ -154,10 +154,10 @@ def fault_rows(analysis: FaultTolerance) -> list[tuple[str, ...]]:
         change = "" if effect.struck == 0 else _NOT_MEASURED
         if effect.difference is not None:
             change = _points(effect.difference, effect.difference_interval)
-        rates = (effect.success, effect.recovery, effect.harm)
-        success, recovery, harm = (_rate_cell(each, is_struck=effect.struck > 0) for each in rates)
+        rates = (effect.success, effect.recovery, effect.called_again, effect.harm)
+        success, recovery, again, harm = (_rate_cell(each, is_struck=effect.struck > 0) for each in rates)
         struck = f"{effect.struck:,} of {effect.attempts:,}"
-        rows.append((effect.fault, struck, success, change, recovery, harm))
+        rows.append((effect.fault, struck, success, change, recovery, again, harm))
     return rows
 
 

@@ -293,6 +293,7 @@ def attempt_in_full(record: Record) -> Iterator[str]:
         yield from _section("Task failed", _error(record.error_message, record.error_stacktrace))
     else:
         yield from _judged(record)
+    yield from _noted(record)
     if record.trace is not None and transcript_of(record) is None:
         yield from _section("What the agent did", _trace(record.trace))
     if record.metadata is not None:
@@ -350,11 +351,15 @@ def _judged(case: ReportCase) -> Iterator[str]:
     if case.skipped:
         lines = (visible(f"{skip.name}: {skip.reason}") for skip in case.skipped)
         yield from _section("Not applicable", lines)
-    if metrics := case.all_metrics:
+
+
+def _noted(record: Record) -> Iterator[str]:
+    """What an attempt counted and noted."""
+    if metrics := record.all_metrics if isinstance(record, ReportCase) else record.metrics:
         lines = (f"{visible(name)}: {number(value)}" for name, value in metrics.items())
         yield from _section("Metrics", lines)
-    if case.attributes:
-        yield from _section("Attributes", _value(case.attributes))
+    if record.attributes:
+        yield from _section("Attributes", _value(record.attributes))
 
 
 def _talk(talk: Transcript, *, judged: bool) -> Iterator[str]:
