@@ -359,7 +359,15 @@ class Store(ABC):
 
     def totals(self, run: str) -> Totals:
         """What all attempts of a run say together; counted on the first call, then kept with the run."""
-        return self._count(self._info(run)).totals
+        return self.counted(run).totals
+
+    def counted(self, run: str) -> Counted:
+        """What was counted of a run: its totals, and what else takes a look at every attempt; kept like them."""
+        return self._count(self._info(run))
+
+    def kept_counts(self, run: str) -> Counted | None:
+        """What was counted of a run; `None` if that has yet to be done."""
+        return self._read_counted(run)[0]
 
     def report(self, run: str, *, keep: str = "all") -> Report:
         """A run as a report.

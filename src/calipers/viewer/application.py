@@ -22,6 +22,7 @@ from .api_call import ROOT, ApiCall
 from .compare_answer import compare_answer
 from .download import Download
 from .events import Watcher
+from .filter_answers import check_answer, complete_answer
 from .judges import judges_answer
 from .labelling import delete_label, labels_answer, next_label, put_label
 from .pages import page_routes
@@ -31,11 +32,15 @@ from .responses import FRESH, as_json, download, is_settled, problem
 from .run_answer import run_answer
 from .run_list import runs_answer
 from .session_facts import session_answer
+from .trend import trend_answer
 from .viewed_store import ViewedStore
 
 CALLS: Final[tuple[ApiCall, ...]] = (
     ApiCall("GET", "/session", session_answer),
     ApiCall("GET", "/runs", runs_answer),
+    ApiCall("GET", "/trend", trend_answer),
+    ApiCall("GET", "/filter/check", check_answer),
+    ApiCall("GET", "/filter/complete", complete_answer),
     ApiCall("GET", "/runs/{run}", run_answer),
     ApiCall("GET", "/compare", compare_answer),
     ApiCall("GET", "/label", labels_answer),

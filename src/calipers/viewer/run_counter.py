@@ -11,8 +11,8 @@ from time import monotonic
 from typing import Final, NamedTuple
 
 from calipers.errors import CalipersError
-from calipers.report.summary import Totals
 from calipers.stores.run_info import RunProgress
+from calipers.stores.run_report import Counted
 from calipers.stores.sql_runs import SqlRuns
 
 from .deadline import Deadline, working_until
@@ -28,7 +28,7 @@ _log = logging.getLogger("calipers.viewer")
 
 
 class _Known(NamedTuple):
-    totals: Totals
+    counted: Counted
     revision: str
     at: float
     took: float
@@ -45,10 +45,10 @@ class RunCounter:
         self._thread: threading.Thread | None = None
         self._deadline = Deadline(float("inf"))
 
-    def latest(self, run: str) -> Totals | None:
+    def latest(self, run: str) -> Counted | None:
         """What was counted last; `None` if nothing was. It may be older than the run."""
         known = self._known.get(run)
-        return None if known is None else known.totals
+        return None if known is None else known.counted
 
     def version(self, run: str) -> str:
         """Changes when there is something new to say of a run."""
@@ -99,9 +99,9 @@ class RunCounter:
     def _count(self, viewed: ViewedStore, run: RunProgress) -> None:
         begun = monotonic()
         with viewed.reading() as store:
-            totals = store.totals(run.id)
+            counted = store.counted(run.id)
         ended = monotonic()
-        self._known[run.id] = _Known(totals, run.revision, ended, ended - begun)
+        self._known[run.id] = _Known(counted, run.revision, ended, ended - begun)
         if run.status != "running" and not viewed.read_only:
             with viewed.writing() as store:
                 if isinstance(store, SqlRuns):

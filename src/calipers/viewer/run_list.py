@@ -52,8 +52,9 @@ class RunList:
             changed = [run for run, state in states.items() if not self._has(run, state)]
             for start in range(0, len(changed), _AT_ONCE):
                 for info in store.runs(ids=changed[start : start + _AT_ONCE]):
-                    totals = info.totals or counter.latest(info.id)
-                    row = run_row(info, totals=totals, look=looks.get(info.id))
+                    counted = counter.latest(info.id)
+                    totals = None if counted is None else counted.totals
+                    row = run_row(info, totals=info.totals or totals, look=looks.get(info.id))
                     self._rows[info.id] = _Kept(states[info.id], row)
         found = [_as_of_now(self._rows[run.id].row, run) for run in progress if run.id in self._rows]
         with self._lock:
