@@ -22,6 +22,7 @@ from .api_call import ROOT, ApiCall
 from .compare_answer import compare_answer
 from .download import Download
 from .events import Watcher
+from .export import ExportCall
 from .filter_answers import check_answer, complete_answer
 from .judges import judges_answer
 from .labelling import delete_label, labels_answer, next_label, put_label
@@ -39,6 +40,7 @@ CALLS: Final[tuple[ApiCall, ...]] = (
     ApiCall("GET", "/session", session_answer),
     ApiCall("GET", "/runs", runs_answer),
     ApiCall("GET", "/trend", trend_answer),
+    ExportCall(),
     ApiCall("GET", "/filter/check", check_answer),
     ApiCall("GET", "/filter/complete", complete_answer),
     ApiCall("GET", "/runs/{run}", run_answer),
