@@ -303,6 +303,7 @@ function groupColumns(run: string, cases: (q?: string) => string): Column<Failur
   return [
     {
       name: "said",
+      fills: true,
       title: texts.said,
       plain: (group) => group.said,
       cell: (group) => (
@@ -445,6 +446,7 @@ function sliceColumns(answer: SlicesAnswer, cases: (q?: string) => string): Colu
     { name: "estimate", title: isRate ? texts.rate : texts.mean, cell: (slice) => slice.estimate && <EstimateView estimate={slice.estimate} isRate={isRate} range={rangeOf(answer)} />, plain: (slice) => slice.estimate?.value },
     {
       name: "difference",
+      fills: true,
       title: texts.difference,
       about: texts.differenceAbout,
       plain: (slice) => slice.difference,

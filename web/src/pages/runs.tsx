@@ -38,6 +38,7 @@ export default function Runs({ place }: PageProps) {
     else if (began.length + ended.length + gone.length > 0) asked.again();
     else asked.again();
   });
+  useCounted(asked.answer, asked.again);
   const shown = useMemo(() => rows.map((row) => withProgress(row, progress.get(row.id))), [rows, progress]);
   const byId = new Map(shown.map((row) => [row.id, row]));
   const [here, move] = useRowKeys(shown, toggle);
@@ -112,6 +113,20 @@ export default function Runs({ place }: PageProps) {
   );
 }
 
+const PATIENCE = 1500;
+
+/** Runs that were not counted yet are counted by the server meanwhile: ask again. */
+function useCounted(answer: RunsAnswer | undefined, again: () => void): void {
+  const isWaiting = answer?.rows.some((row) => row.cases === null && row.damaged === null && row.state !== "running");
+  const times = useRef(0);
+  useEffect(() => {
+    if (!isWaiting) return undefined;
+    times.current += 1;
+    const timer = setTimeout(again, PATIENCE * Math.min(times.current, 10));
+    return () => clearTimeout(timer);
+  }, [answer, isWaiting]);
+}
+
 /** The first rows, and those that were asked for after them. */
 function useMoreRows(answer: RunsAnswer | undefined, q: string, sort: string) {
   const [more, setMore] = useState<RunRow[]>([]);
@@ -168,6 +183,7 @@ function useColumns(marked: string[], toggle: (run: string) => void, here: strin
     {
       name: "name",
       title: texts.name,
+      fills: true,
       sort: "name",
       plain: (row) => row.name,
       cell: (row) => (
@@ -188,11 +204,11 @@ function useColumns(marked: string[], toggle: (run: string) => void, here: strin
     { name: "rate", title: texts.rate, about: texts.rateAbout, sort: "rate", largestFirst: true, cell: (row) => row.rate && <EstimateView estimate={row.rate} isRate={true} /> },
     { name: "gate", title: texts.gate, optional: true, plain: (row) => row.gate?.outcome, cell: (row) => row.gate && <GateView gate={row.gate} /> },
     { name: "cases", title: texts.cases, sort: "cases", largestFirst: true, end: true, cell: (row) => (row.cases === null ? null : <CasesCount row={row} />) },
-    { name: "failures", title: texts.failures, about: texts.failuresAbout, end: true, cell: (row) => (row.failures ? <span>{count(row.failures)}</span> : <span class="quiet">0</span>) },
+    { name: "failures", title: texts.failures, about: texts.failuresAbout, sort: "failures", largestFirst: true, end: true, cell: (row) => (row.failures ? <span>{count(row.failures)}</span> : <span class="quiet">0</span>) },
     { name: "cost", title: texts.cost, sort: "cost", largestFirst: true, end: true, optional: true, plain: (row) => row.cost?.dollars, cell: (row) => row.cost && <span title={row.cost.text}>{row.cost.at_least ? "≥ " : ""}{dollars(row.cost.dollars)}</span> },
     { name: "seconds", title: texts.time, about: texts.timeAbout, sort: "seconds", largestFirst: true, end: true, cell: (row) => (row.seconds === null ? null : seconds(row.seconds)) },
-    { name: "task", title: texts.task, cell: (row) => <TaskName row={row} /> },
-    { name: "commit", title: texts.commit, optional: true, plain: (row) => row.commit, cell: (row) => <Commit row={row} /> },
+    { name: "task", title: texts.task, sort: "task", cell: (row) => <TaskName row={row} /> },
+    { name: "commit", title: texts.commit, sort: "commit", optional: true, plain: (row) => row.commit, cell: (row) => <Commit row={row} /> },
     { name: "started", title: texts.started, sort: "started_at", largestFirst: true, end: true, cell: (row) => <Ago at={row.started_at} /> },
   ];
 }

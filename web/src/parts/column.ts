@@ -16,6 +16,8 @@ export interface Column<Row> {
   /** Whether the first press on the head puts the largest first. */
   largestFirst?: boolean;
   cell: (row: Row) => ComponentChildren;
+  /** Of a plain table: whether it takes the room that is left. */
+  fills?: boolean;
   /** Left out where no row has anything in it, as `plain` says. */
   optional?: boolean;
   /** What a CSV file has in this column, where the table is saved by the page itself. */

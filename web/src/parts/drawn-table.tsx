@@ -15,6 +15,7 @@ export function DrawnTableView({ label, table, csv }: Options) {
     name: String(place),
     title: column.title,
     end: column.kind === "count",
+    fills: column.kind === "result",
     cell: (row) => <CellView cell={row[place]} kind={column.kind} />,
     plain: (row) => row[place]?.text,
   }));

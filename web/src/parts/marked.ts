@@ -1,4 +1,4 @@
-// Runs that are marked for comparing, in the order in which they were marked. They stay marked for as long as the tab lives.
+// Runs that are marked for comparing, the oldest first, since the others are measured against it: ids begin with a time. Marks stay marked for as long as the tab lives.
 import { useEffect, useState } from "preact/hooks";
 
 const KEPT = "calipers:marked";
@@ -15,7 +15,7 @@ export function markedRuns(): string[] {
 }
 
 export function setMarked(runs: string[]): void {
-  sessionStorage.setItem(KEPT, JSON.stringify(runs.slice(-MOST)));
+  sessionStorage.setItem(KEPT, JSON.stringify(runs.slice(-MOST).sort()));
   dispatchEvent(new Event(CHANGED));
 }
 

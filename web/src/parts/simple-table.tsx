@@ -33,7 +33,7 @@ export function SimpleTable<Row>(options: SimpleTableOptions<Row>) {
           <thead>
             <tr>
               {columns.map((column) => (
-                <th key={column.name} scope="col" class={column.end ? "end" : undefined} aria-sort={onSort && column.sort ? sortedWay(sort, column) : undefined} title={column.about}>
+                <th key={column.name} scope="col" class={[column.end && "end", column.fills && "fills"].filter(Boolean).join(" ") || undefined} aria-sort={onSort && column.sort ? sortedWay(sort, column) : undefined} title={column.about}>
                   <Head column={column} sort={sort} onSort={onSort} />
                 </th>
               ))}
