@@ -1,13 +1,15 @@
 """A store with a few runs, a viewer of it, and pages opened in a browser under watch."""
 
 import itertools
+import random
+import threading
 import time
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
-from calipers import Case, Dataset
+from calipers import Case, Dataset, EvaluationReason
 from calipers.evaluators import EqualsExpected
 from calipers.stores import SqliteStore
 from calipers.testing import ServedViewer, TemporaryPostgres
@@ -98,6 +100,8 @@ class Watch:
 
     url: str
     complaints: list[str] = field(default_factory=list)
+    allowed: list[str] = field(default_factory=list)
+    """Parts of complaints that a test expects."""
 
     def on(self, page: Any) -> None:
         page.on("request", self.requested)
@@ -106,6 +110,11 @@ class Watch:
         page.on("pageerror", lambda error: self.complaints.append(f"error: {error}"))
         page.on("popup", lambda popup: self.complaints.append("opened a window"))
         page.on("download", lambda download: self.complaints.append("saved a file"))
+
+    @property
+    def unexpected(self) -> list[str]:
+        """The complaints that no test expects."""
+        return [each for each in self.complaints if not any(part in each for part in self.allowed)]
 
     def requested(self, request: Any) -> None:
         if not request.url.startswith((f"{self.url}/", f"blob:{self.url}/")):
@@ -117,7 +126,7 @@ class Watch:
 
     def said(self, message: Any) -> None:
         if message.type in {"error", "warning", "assert"}:
-            self.complaints.append(f"console: {message.text}")
+            self.complaints.append(f"console: {message.text} ({message.location.get('url', '')})")
 
 
 TELL_OF_REFUSALS = """
@@ -160,4 +169,103 @@ def browse(browser, built_page):
     yield opened
     for context in contexts:
         context.close()
-    assert [complaint for watch in watches for complaint in watch.complaints] == []
+    assert [complaint for watch in watches for complaint in watch.unexpected] == []
+
+
+@pytest.fixture
+def visit(browse):
+    """As `browse`, and wait until the page is there."""
+
+    def opened(viewer, path="/", **options):
+        page = browse(viewer, path, **options)
+        page.locator("h1").first.wait_for()
+        return page
+
+    return opened
+
+
+# ---------------------------------------------------------------------- runs to look at
+
+TOPICS = ("refund", "billing", "delivery", "account")
+LANGUAGES = ("en", "de", "fr")
+
+
+def support_desk(cases=60, *, name="support desk"):
+    """A dataset that sorts what customers write, with languages as metadata and topics as tags."""
+    made = []
+    for n in range(cases):
+        topic, language = TOPICS[n % 4], LANGUAGES[n % 3]
+        asked = {"question": f"Order {1000 + n} was late: what about {topic}?", "order": 1000 + n}
+        metadata = {"lang": language, "tags": [topic], "length": n}
+        made.append(Case(name=f"{topic} {n:04d}", inputs=asked, expected_output=topic, metadata=metadata))
+    return Dataset(name=name, cases=made, evaluators=[right, politeness, route])
+
+
+def right(output, expected_output):
+    """Whether the topic is right, and why it is not."""
+    said = "" if output == expected_output else f"filed under {output!r}, expected {expected_output!r}"
+    return EvaluationReason(output == expected_output, said)
+
+
+def politeness(inputs):
+    """A score from 0 to 1."""
+    return inputs["order"] % 10 / 10
+
+
+def route(output):
+    """A label."""
+    return output
+
+
+def sorter(share, *, unsteady=False):
+    """A task that sorts a share of the questions right, is worse in French, and now and then gives no answer."""
+
+    def task(inputs):
+        draw = random.Random(inputs["order"] if not unsteady else None).random()
+        if inputs["order"] % 29 == 0:
+            raise TimeoutError(f"no answer within {inputs['order']} ms")
+        is_right = draw < share - (0.3 if inputs["order"] % 3 == 1 else 0)
+        topic = inputs["question"].split("about ")[1][:-1]
+        return topic if is_right else TOPICS[(TOPICS.index(topic) + 1) % 4]
+
+    return task
+
+
+def in_thread(work):
+    """Do something in a thread of its own: playwright keeps an event loop running in this one."""
+    found = []
+    thread = threading.Thread(target=lambda: found.append(work()))
+    thread.start()
+    thread.join()
+    return found[0]
+
+
+@pytest.fixture(scope="session")
+def desk_store(tmp_path_factory):
+    """A store with three runs of a small dataset, and one of 700 cases. No test writes to it."""
+    path = tmp_path_factory.mktemp("desk") / "runs.db"
+
+    def fill():
+        with SqliteStore(path) as store:
+            for version, share in enumerate((0.6, 0.75, 0.9), start=1):
+                support_desk().evaluate_sync(
+                    sorter(share),
+                    store=store,
+                    name=f"desk v{version}",
+                    repeat=2,
+                    seed=version,
+                    progress=False,
+                )
+            support_desk(700, name="long").evaluate_sync(
+                sorter(0.8), store=store, name="long", seed=1, progress=False
+            )
+
+    in_thread(fill)
+    return path
+
+
+@pytest.fixture(scope="module")
+def desk(desk_store):
+    """A viewer of these runs."""
+    with ServedViewer(desk_store) as served:
+        yield served

@@ -232,7 +232,11 @@ function TaskName({ row }: { row: RunRow }) {
 }
 
 function MarkBox({ row, marked, toggle }: { row: RunRow; marked: string[]; toggle: (run: string) => void }) {
-  return <input type="checkbox" class="mark-box" checked={marked.includes(row.id)} aria-label={TEXTS.runs.mark(row.name)} title={`${TEXTS.tables.mark} (x)`} onChange={() => toggle(row.id)} />;
+  return (
+    <label class="mark-box" title={`${TEXTS.tables.mark} (x)`}>
+      <input type="checkbox" checked={marked.includes(row.id)} aria-label={TEXTS.runs.mark(row.name)} onChange={() => toggle(row.id)} />
+    </label>
+  );
 }
 
 /** The runs that are marked, and the way to compare them. */

@@ -1,6 +1,6 @@
 // The frame of every page: its title, the way back, what it says while it waits, and what when the server refuses.
 import type { ComponentChildren } from "preact";
-import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import type { Asked, Refused } from "../api";
 import { go, here } from "../router";
 import { useKeys } from "../keys";
@@ -30,7 +30,7 @@ interface PageOptions {
 export function Page({ title, crumbs = [], actions, about, fill = false, children }: PageOptions) {
   const heading = useRef<HTMLHeadingElement>(null);
   const path = here().path;
-  useEffect(() => void (document.title = `${title} – ${TEXTS.app.name}`), [title]);
+  useLayoutEffect(() => void (document.title = `${title} – ${TEXTS.app.name}`), [title]);
   useLayoutEffect(() => {
     const before = shown;
     shown = path;
