@@ -111,11 +111,11 @@ def test_the_first_tab_leads_past_the_frame(desk, visit):
 
 def test_a_page_that_is_gone_to_has_the_focus_and_its_own_title(desk, visit):
     page = visit(desk, "/runs")
-    assert page.title() == "Runs – Calipers"
+    assert page.title() == "Runs \N{EN DASH} Calipers"
     page.get_by_role("link", name="desk v2").click()
     page.get_by_role("heading", name="desk v2", level=1).wait_for()
     assert page.evaluate("document.activeElement.textContent") == "desk v2"
-    assert page.title() == "desk v2 – Calipers"
+    assert page.title() == "desk v2 \N{EN DASH} Calipers"
     page.go_back()
     page.get_by_role("heading", name="Runs", level=1).wait_for()
 

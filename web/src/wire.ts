@@ -793,6 +793,7 @@ export interface FilterTerm {
 
 export interface FilterAnswer {
   terms: FilterTerm[];
+  problem: Problem | null;
 }
 
 export interface Completion {

@@ -24,7 +24,7 @@ from .run_filter import RUN_FIELDS
 from .run_index import RunIndex
 from .run_list import RunList
 from .viewed_store import ViewedStore
-from .wire import Completion, CompletionsAnswer, FilterAnswer, FilterTerm
+from .wire import Completion, CompletionsAnswer, FilterAnswer, FilterTerm, Problem
 
 Of: TypeAlias = Literal["cases", "runs"]
 """What is filtered."""
@@ -35,12 +35,13 @@ _RESULTS: Final[Mapping[str, str]] = {"eval": "assertion", "score": "score", "la
 
 
 def check_answer(viewed: ViewedStore, *, q: str = "", of: Of = "cases") -> FilterAnswer:
-    """The terms of a filter."""
+    """The terms of a filter. One that is only half written is no reason to refuse: the answer says what is wrong."""
     del viewed
     try:
         terms = parse_terms(q, _fields(of))
     except FilterError as error:
-        raise Refusal("bad_filter", str(error), _units(q, error.at)) from error
+        problem = Problem(code="bad_filter", message=str(error), at=_units(q, error.at))
+        return FilterAnswer(terms=[], problem=problem)
     return FilterAnswer(
         terms=[
             FilterTerm(

@@ -1072,9 +1072,11 @@ class FilterTerm(_Wire, kw_only=True, frozen=True):
 
 
 class FilterAnswer(_Wire, kw_only=True, frozen=True):
-    """`GET /filter/check?q=&of=`: the terms of a filter. What is no filter is answered with 400 and the place. `of` is `cases` or `runs`."""
+    """`GET /filter/check?q=&of=`: the terms of a filter, which may be only half written. `of` is `cases` or `runs`."""
 
     terms: list[FilterTerm]
+    problem: Problem | None = None
+    """Why it is no filter, and where; then there are no terms."""
 
 
 class Completion(_Wire, kw_only=True, frozen=True):

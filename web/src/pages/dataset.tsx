@@ -1,5 +1,6 @@
 // The trend of a dataset over its runs: the pass rate or a mean, each with its interval, and where one cannot be compared with the one before.
 import { call, useAnswer } from "../api";
+import { useCounted } from "../counted";
 import { useRunsChanged } from "../events";
 import { number } from "../numbers";
 import type { Column } from "../parts/column";
@@ -20,6 +21,7 @@ export default function Dataset({ place, dataset }: PageProps<"dataset">) {
   const evaluator = place.query.get("evaluator") ?? "";
   const asked = useAnswer<TrendAnswer>(call("/trend", { dataset, evaluator }));
   useRunsChanged(asked.again);
+  useCounted(asked.answer?.points.some((point) => point.estimate === null && point.state !== "running") ?? false, asked);
   return (
     <Page
       title={TEXTS.dataset.title(oneLine(dataset))}

@@ -1,6 +1,7 @@
 // The list of runs: which run, how good and how sure, whether a gate decided, and what is running.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { call, read, Refused, useAnswer } from "../api";
+import { useCounted } from "../counted";
 import { useAllProgress, useRunsChanged } from "../events";
 import { useKeys } from "../keys";
 import { count, dollars, plural, seconds } from "../numbers";
@@ -38,7 +39,7 @@ export default function Runs({ place }: PageProps) {
     else if (began.length + ended.length + gone.length > 0) asked.again();
     else asked.again();
   });
-  useCounted(asked.answer, asked.again);
+  useCounted(asked.answer?.rows.some((row) => row.cases === null && row.damaged === null && row.state !== "running") ?? false, asked);
   const shown = useMemo(() => rows.map((row) => withProgress(row, progress.get(row.id))), [rows, progress]);
   const byId = new Map(shown.map((row) => [row.id, row]));
   const [here, move] = useRowKeys(shown, toggle);
@@ -111,20 +112,6 @@ export default function Runs({ place }: PageProps) {
       )}
     </Page>
   );
-}
-
-const PATIENCE = 1500;
-
-/** Runs that were not counted yet are counted by the server meanwhile: ask again. */
-function useCounted(answer: RunsAnswer | undefined, again: () => void): void {
-  const isWaiting = answer?.rows.some((row) => row.cases === null && row.damaged === null && row.state !== "running");
-  const times = useRef(0);
-  useEffect(() => {
-    if (!isWaiting) return undefined;
-    times.current += 1;
-    const timer = setTimeout(again, PATIENCE * Math.min(times.current, 10));
-    return () => clearTimeout(timer);
-  }, [answer, isWaiting]);
 }
 
 /** The first rows, and those that were asked for after them. */

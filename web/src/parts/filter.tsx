@@ -27,6 +27,7 @@ interface FilterOptions {
 const PAUSE = 300;
 const PATIENCE = 1500;
 const COMPLETE_PAUSE = 80;
+const CHECK_PAUSE = 60;
 
 /** The terms of a filter, and what is wrong with it; both while the newest answer is awaited are those of the text before. */
 function useTerms(of: FilterOf, q: string): { terms: FilterTerm[]; q: string; error: Problem | undefined } {
@@ -37,11 +38,16 @@ function useTerms(of: FilterOf, q: string): { terms: FilterTerm[]; q: string; er
       return undefined;
     }
     const control = new AbortController();
-    read<FilterAnswer>(call("/filter/check", { q, of }), control.signal).then(
-      ({ terms }) => !control.signal.aborted && setState({ terms, q, error: undefined }),
-      (error: unknown) => !control.signal.aborted && error instanceof Refused && setState({ terms: [], q, error: error.problem }),
-    );
-    return () => control.abort();
+    const timer = setTimeout(() => {
+      read<FilterAnswer>(call("/filter/check", { q, of }), control.signal).then(
+        ({ terms, problem }) => !control.signal.aborted && setState({ terms, q, error: problem ?? undefined }),
+        (error: unknown) => !control.signal.aborted && error instanceof Refused && setState({ terms: [], q, error: error.problem }),
+      );
+    }, CHECK_PAUSE);
+    return () => {
+      clearTimeout(timer);
+      control.abort();
+    };
   }, [of, q]);
   return state;
 }
@@ -50,7 +56,7 @@ export function FilterBar({ of, run, value, onChange, error, placeholder }: Filt
   const id = useId();
   const input = useRef<HTMLInputElement>(null);
   const [text, setText] = useState(value);
-  const [isPatient, setIsPatient] = useState(true);
+  const [isPatient, setIsPatient] = useState(false);
   const [offers, setOffers] = useState<Completion[]>([]);
   const [chosen, setChosen] = useState(-1);
   const [cursor, setCursor] = useState(0);
@@ -63,7 +69,7 @@ export function FilterBar({ of, run, value, onChange, error, placeholder }: Filt
     if (value === sent.current) return;
     sent.current = value;
     setText(value);
-    setIsPatient(true);
+    setIsPatient(false);
   }, [value]);
 
   const apply = (q: string) => {
@@ -78,8 +84,9 @@ export function FilterBar({ of, run, value, onChange, error, placeholder }: Filt
   // What can be read counts after a short pause; what cannot is said after a longer one.
   useEffect(() => {
     if (text.trim() === sent.current) return undefined;
+    const isChoosing = isOpen && offers.length > 0;
     const timer = setTimeout(() => {
-      if (checked.q === text && !checked.error && document.activeElement === input.current) {
+      if (checked.q === text && !checked.error && !isChoosing && document.activeElement === input.current) {
         sent.current = text.trim();
         onChange(text.trim());
       }
@@ -89,7 +96,7 @@ export function FilterBar({ of, run, value, onChange, error, placeholder }: Filt
       clearTimeout(timer);
       clearTimeout(complain);
     };
-  }, [text, checked]);
+  }, [text, checked, isOpen, offers]);
 
   useEffect(() => {
     if (!isOpen) return undefined;
@@ -194,7 +201,7 @@ export function FilterBar({ of, run, value, onChange, error, placeholder }: Filt
         ) : (
           <KeyCap name="/" />
         )}
-        <ul id={`${id}-list`} class="filter-offers" role="listbox" aria-label={TEXTS.filter.suggestions} hidden={!isListed}>
+        <ul id={`${id}-list`} class="filter-offers" role="listbox" aria-label={TEXTS.filter.suggestions} hidden={!isListed} style={{ marginLeft: `min(${offers[0]?.start ?? 0}ch, 50%)` }}>
           {offers.map((offer, place) => (
             <li
               key={`${offer.start} ${offer.text}`}
