@@ -10,7 +10,6 @@ from calipers.evaluators import EqualsExpected
 from calipers.report.attempt_filter import parse_filter
 from calipers.stores import MemoryStore
 from calipers.viewer.filter_answers import _place, _units, check_answer, complete_answer
-from calipers.viewer.refusal import Refusal
 from calipers.viewer.viewed_store import ViewedStore
 
 

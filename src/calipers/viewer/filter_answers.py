@@ -19,7 +19,6 @@ from calipers.stats.number_text import plural
 
 from .case_selection import select
 from .facets import facets
-from .refusal import Refusal
 from .run_filter import RUN_FIELDS
 from .run_index import RunIndex
 from .run_list import RunList
