@@ -75,6 +75,11 @@ export function theSession(): Promise<SessionAnswer> {
   return session;
 }
 
+/** Ask for the session again: that of a server that was started anew is another one. */
+export function forgetSession(): void {
+  session = undefined;
+}
+
 export async function write<T>(method: "PUT" | "POST" | "DELETE", path: string, body: unknown, query: Query = {}): Promise<T> {
   const { csrf } = await theSession();
   const headers = { "Content-Type": "application/json", "X-Calipers-CSRF": csrf };

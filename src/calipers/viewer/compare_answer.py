@@ -42,7 +42,6 @@ from .wire import (
     FlipRow,
 )
 
-MOST_RUNS: Final = 8
 MOST_FLIPS: Final = 100
 """Flips of one answer."""
 _NAMED: Final = 100
@@ -61,7 +60,10 @@ def compare_answer(
     *,
     a: str,
     b: str,
-    also: list[str] | None = None,
+    c: str = "",
+    d: str = "",
+    e: str = "",
+    f: str = "",
     of: int = 1,
     q: str = "",
     after: str = "",
@@ -71,7 +73,7 @@ def compare_answer(
     lower: list[str] | None = None,
 ) -> CompareAnswer:
     """Runs against the first of them."""
-    runs = compared_runs(viewed, [a, b, *(also or [])])
+    runs = compared_runs(viewed, [a, b, *filter(None, (c, d, e, f))])
     if not 0 < of < len(runs):
         raise Refusal("bad_request", f"of must be from 1 to {len(runs) - 1}, got {of}")
     options = CompareOptions(pair_by=pair_by, these_cases=these_cases, lower_is_better=tuple(lower or []))
@@ -113,8 +115,6 @@ def compare_answer(
 
 def compared_runs(viewed: ViewedStore, names: Sequence[str]) -> list[RunInfo]:
     """The runs of these names, each another one."""
-    if len(names) > MOST_RUNS:
-        raise Refusal("bad_request", f"up to {MOST_RUNS} runs are compared at once, got {len(names)}")
     found: dict[str, RunInfo] = {}
     for name in names:
         run = viewed.find_run(name)

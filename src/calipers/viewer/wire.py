@@ -812,9 +812,9 @@ class CompareReading(_Wire, kw_only=True, frozen=True):
 
 
 class CompareAnswer(_Wire, kw_only=True, frozen=True):
-    """`GET /compare?a=&b=&also=&of=&q=&after=&limit=&pair_by=&these_cases=&lower=`: runs against the first of them.
+    """`GET /compare?a=&b=&c=…&of=&q=&after=&limit=&pair_by=&these_cases=&lower=`: up to six runs, each against the first of them.
 
-    `also` are further runs, with commas; `of` is the place of the run whose flips are shown. `q` filters flips: `flip:worse`, `flip:better`, and all
+    `of` is the place of the run whose flips are shown. `q` filters flips: `flip:worse`, `flip:better`, and all
     else of the filter, which the case has to meet in that run. `lower` are scores and metrics of which less is good.
     """
 
