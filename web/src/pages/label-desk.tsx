@@ -1,5 +1,6 @@
 // The desk: one attempt, one decision, and the next one. What is decided is shown at once and sent behind; what could not be sent stays, and is
 // said, until the server has it.
+import { lazy, Suspense } from "preact/compat";
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Refused, call, read } from "../api";
 import { type Key, keyShortcut, useKeys } from "../keys";
@@ -10,7 +11,6 @@ import { Page, Trouble, Waiting } from "../parts/page";
 import { setPerson, usePerson } from "../parts/person";
 import { Plain, oneLine } from "../parts/plain";
 import { TalkView } from "../parts/talk";
-import { Trace } from "../parts/trace";
 import { Value } from "../parts/value";
 import { Player } from "../parts/sound";
 import { address } from "../router";
@@ -19,6 +19,7 @@ import { TEXTS } from "../texts";
 import type { LabelItem, LabelItemAnswer, LabelPlan, LabelProgress, LabelQuestion } from "../wire";
 
 const WORDS = TEXTS.label;
+const Trace = lazy(() => import("../parts/trace"));
 
 /** What was decided in this window, so that it can be shown again at once. */
 interface Decision {
@@ -231,7 +232,7 @@ function ProgressView({ progress, pending }: { progress: LabelProgress; pending:
           ) : (
             <>
               {WORDS.known(points(progress.width))} ({WORDS.wanted(points(progress.wanted_width))}
-              {progress.width <= progress.wanted_width ? `: ${WORDS.reached}` : progress.about_left !== null ? `: ${WORDS.left(plural(progress.about_left, "label"))}` : ""})
+              {progress.width <= progress.wanted_width ? `: ${WORDS.reached}` : progress.about_left !== null ? `: ${progress.about_left > progress.of - done ? WORDS.notEnough : WORDS.left(plural(progress.about_left, "label"))}` : ""})
             </>
           )}
         </span>
@@ -276,7 +277,9 @@ function Attempt({ item, run }: { item: LabelItem; run: string }) {
       {item.trace && (
         <section aria-label={WORDS.trace}>
           {isOpen ? (
-            <Trace run={run} position={item.position} summary={item.trace} look="talk" at={at} onAt={setAt} />
+            <Suspense fallback={<Waiting />}>
+              <Trace run={run} position={item.position} summary={item.trace} look="talk" at={at} onAt={setAt} />
+            </Suspense>
           ) : (
             <button type="button" onClick={() => setOpen(true)}>
               {WORDS.showTrace(plural(item.trace.steps, "step"))}
