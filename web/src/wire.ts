@@ -382,6 +382,8 @@ export interface AttemptView {
   not_run: string[];
   metrics: [string, string][];
   attributes: [string, ShownValue][];
+  attributes_left_out: number;
+  has_trace: boolean;
   trace: TraceSummary | null;
   talk: Talk | null;
   tree: TreeTurn[];
@@ -389,6 +391,8 @@ export interface AttemptView {
   hearing: Hearing | null;
   labels: PersonLabel[];
   trace_id: string | null;
+  fault: string | null;
+  teardown: string;
 }
 
 export interface CaseAnswer {
@@ -402,6 +406,7 @@ export interface CaseAnswer {
   tags: string[];
   cluster: string | null;
   attempts: AttemptView[];
+  attempts_left_out: number;
   at: number | null;
   of: number | null;
   previous: string | null;
@@ -428,6 +433,7 @@ export interface HistoryAnswer {
   name: string;
   points: HistoryPoint[];
   summary: string;
+  left_out: number;
 }
 
 export interface TraceAnswer {

@@ -19,6 +19,10 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from .api_call import ROOT, ApiCall
+from .blob_answer import blob_answer
+from .case_answer import case_answer
+from .case_history import history_answer
+from .case_tables import cases_answer, facets_answer, groups_answer, slices_answer
 from .compare_answer import compare_answer
 from .download import Download
 from .events import Watcher
@@ -33,6 +37,7 @@ from .responses import FRESH, as_json, download, is_settled, problem
 from .run_answer import run_answer
 from .run_list import runs_answer
 from .session_facts import session_answer
+from .trace_answers import found_steps_answer, steps_answer, trace_answer
 from .trend import trend_answer
 from .viewed_store import ViewedStore
 
@@ -45,6 +50,16 @@ CALLS: Final[tuple[ApiCall, ...]] = (
     ApiCall("GET", "/filter/complete", complete_answer),
     ApiCall("GET", "/runs/{run}", run_answer),
     ApiCall("GET", "/compare", compare_answer),
+    ApiCall("GET", "/runs/{run}/slices", slices_answer),
+    ApiCall("GET", "/runs/{run}/facets", facets_answer),
+    ApiCall("GET", "/runs/{run}/groups", groups_answer),
+    ApiCall("GET", "/runs/{run}/cases", cases_answer),
+    ApiCall("GET", "/runs/{run}/cases/{case}", case_answer),
+    ApiCall("GET", "/runs/{run}/attempts/{position}/trace", trace_answer),
+    ApiCall("GET", "/runs/{run}/attempts/{position}/steps", steps_answer),
+    ApiCall("GET", "/runs/{run}/attempts/{position}/find", found_steps_answer),
+    ApiCall("GET", "/runs/{run}/attempts/{position}/blob/{name}", blob_answer),
+    ApiCall("GET", "/cases/{case}/history", history_answer),
     ApiCall("GET", "/label", labels_answer),
     ApiCall("GET", "/label/next", next_label),
     ApiCall("PUT", "/label", put_label),

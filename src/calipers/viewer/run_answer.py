@@ -6,8 +6,17 @@ Everything is the `Statement` of its report without attempts, which is made of w
 
 from collections.abc import Iterator
 from itertools import chain
+from time import monotonic, sleep
+from typing import Final
 
+import msgspec
+
+from calipers.report.report import Report
+from calipers.stats.number_text import plural
 from calipers.stores.run_info import RunInfo
+from calipers.stores.run_report import bare_report, not_all_judged
+from calipers.stores.standings import standings
+from calipers.stores.store import Store
 from calipers.views.line import Line, Part
 from calipers.views.outcome import run_problems
 from calipers.views.statement import Headline as SaidHeadline
@@ -15,9 +24,20 @@ from calipers.views.statement import Reading, Statement
 
 from .charts import chart
 from .drawn_table import Range, drawn_table, estimate_cell, wire_line
+from .index_builder import PARTS
+from .label_corrections import LabelCorrections
+from .run_counter import RunCounter
+from .run_index import RunIndex
 from .run_rows import run_row
 from .viewed_store import ViewedStore
-from .wire import Headline, IndexState, RunAnswer
+from .wire import DrawnTable, Headline, IndexState, RunAnswer, WirePart
+
+PATIENCE: Final = 0.1
+"""Seconds that the index of the run is waited for: the numbers do not need it."""
+_AT_ONCE: Final = 2_000
+"""Attempts up to which a run is counted for this answer."""
+_COUNT_SECONDS: Final = 0.5
+"""Seconds that the counting of a longer one is waited for."""
 
 
 def run_answer(viewed: ViewedStore, run: str) -> RunAnswer:
@@ -25,18 +45,23 @@ def run_answer(viewed: ViewedStore, run: str) -> RunAnswer:
     with viewed.reading() as store:
         info = store.run(run)
         revision = store.revision(info.id)
-        report = store.report(info.id, keep="none")
-        info.totals = report.totals  # counted just now, perhaps
+        report = counted_report(viewed, store, info)
+    index = viewed.index(info.id, patience=PATIENCE)
+    if report is None:
+        return _not_counted(info, revision, index)
+    corrections = viewed.kept(LabelCorrections).of(viewed, info, revision)
+    report.analyses = [*report.analyses, *(corrections or ())]
     says = Statement(report)
+    is_settled = corrections is not None
     return RunAnswer(
-        run=run_row(info),
+        run=run_row(info, totals=report.totals),
         revision=revision,
         facts=says.facts,
         alerts=[wire_line(line) for line in _alerts(says)],
         headline=None if says.headline is None else _headline(says.headline),
         no_headline=None if says.no_headline is None else wire_line(says.no_headline),
         evaluators=drawn_table(says.evaluators, ranges_of(info)),
-        slices=_fields(says),
+        slices=_fields(says, index),
         tags=drawn_table(says.tags) if says.tags.rows else None,
         notes=[wire_line(line) for line in _notes(says)],
         measures=[
@@ -45,9 +70,60 @@ def run_answer(viewed: ViewedStore, run: str) -> RunAnswer:
             if measure is not None
         ],
         charts=[chart(analysis) for analysis in report.analyses],
-        index=_index(info),
-        has_sound="synthesize_seconds" in (report.metrics() if report.counts().attempts else {}),
+        index=index.state if is_settled else _unsettled(index),
+        has_sound=bool((index.bits & PARTS["sound"]).any()),
         faults=report.under_faults() is not None,
+    )
+
+
+def counted_report(viewed: ViewedStore, store: Store, info: RunInfo) -> Report | None:
+    """The report of a run without its attempts; `None` while a long one is counted for the first time, in the background.
+
+    The counts of a run in flight may be some seconds old.
+    """
+    if info.totals is not None or info.attempts <= _AT_ONCE:
+        return store.report(info.id, keep="none")
+    counter = viewed.kept(RunCounter)
+    counter.want(viewed, [run for run in store.progress() if run.id == info.id])
+    end = monotonic() + _COUNT_SECONDS
+    while (counted := counter.latest(info.id)) is None and monotonic() < end:
+        sleep(_COUNT_SECONDS / 20)
+    if counted is None:
+        return None
+    report = bare_report(info)
+    report.totals = counted.totals
+    report.incomplete = report.incomplete or not_all_judged(report, counted.unjudged)
+    report.passports = standings(store, info.evaluators)
+    return report
+
+
+def _not_counted(info: RunInfo, revision: str, index: RunIndex) -> RunAnswer:
+    """What can be said of a run that was not counted yet."""
+    going_on = (
+        "the run goes on, and is counted when it ends" if info.status == "running" else "the numbers follow"
+    )
+    text = f"{plural(info.attempts, 'attempt')} to count: {going_on}."
+    return RunAnswer(
+        run=run_row(info),
+        revision=revision,
+        facts=[plural(info.attempts, "attempt")],
+        alerts=[],
+        headline=None,
+        no_headline=[WirePart(text=text, tone="strong")],
+        evaluators=DrawnTable(columns=[], rows=[]),
+        slices=index.slice_fields(),
+        notes=[],
+        measures=[],
+        charts=[],
+        index=_unsettled(index),
+        has_sound=bool((index.bits & PARTS["sound"]).any()),
+    )
+
+
+def _unsettled(index: RunIndex) -> IndexState:
+    """The state of an index where the answer will be another one without any change of the run."""
+    return msgspec.structs.replace(
+        index.state, state="reading" if index.state.state == "ready" else index.state.state
     )
 
 
@@ -95,11 +171,9 @@ def _notes(says: Statement) -> Iterator[Line]:
     yield from chain(says.silent, says.warnings, says.footnotes)
 
 
-def _fields(says: Statement) -> list[str]:
-    """Fields by which the run can be cut, as far as its counts tell them."""
+def _fields(says: Statement, index: RunIndex) -> list[str]:
+    """Fields by which the run can be cut; while it is being read, as far as its counts tell them."""
+    if index.state.state != "reading":
+        return index.slice_fields()
     labels = [f"label.{name}" for name, summary in says.summaries.items() if summary.labels]
     return [*(["tag"] if says.report.slices() else []), *labels]
-
-
-def _index(info: RunInfo) -> IndexState:
-    return IndexState(state="ready", read=info.attempts, of=info.attempts)

@@ -24,6 +24,7 @@ from calipers.views.step_columns import StepColumns, moment_of
 from calipers.views.trace_statement import facts_in_words, trace_notes
 
 from .deadline import check_deadline
+from .step_tree import StepTree
 
 LABEL: Final = 80
 """Characters of the label of a step."""
@@ -120,6 +121,8 @@ class StoredTrace:
         except (msgspec.DecodeError, InvalidTraceError) as error:
             raise StoreDamagedError(f"a trace is damaged in the store: {error}") from error
         self.columns.close()
+        self.tree = StepTree(self.columns.parent)
+        """Its steps below each other."""
 
     def __len__(self) -> int:
         return len(self.columns)
@@ -204,7 +207,7 @@ class StoredTrace:
     @property
     def size(self) -> int:
         """Bytes that it takes in memory, about."""
-        return self._text.size + 200 * len(self) + 2_000
+        return self._text.size + 250 * len(self) + 2_000
 
     @property
     def title(self) -> str:

@@ -570,7 +570,10 @@ class AttemptView(_Wire, kw_only=True, frozen=True):
     not_run: list[str] = []
     metrics: list[tuple[str, str]] = []
     attributes: list[tuple[str, ShownValue]] = []
+    attributes_left_out: int = 0
+    has_trace: bool = False
     trace: TraceSummary | None = None
+    """`None` if there is none, or if it was not read for this answer: a case may have many attempts with long traces."""
     talk: Talk | None = None
     tree: list[TreeTurn] = []
     sounds: list[Sound] = []
@@ -578,6 +581,10 @@ class AttemptView(_Wire, kw_only=True, frozen=True):
     labels: list["PersonLabel"] = []
     """Of people; empty where the viewer's person still has to label blind."""
     trace_id: str | None = None
+    fault: str | None = None
+    """The fault of the agent's tools under which it was made."""
+    teardown: str = ""
+    """Why the clean-up after it failed; the judgements stand."""
 
 
 class PersonLabel(_Wire, kw_only=True, frozen=True):
@@ -603,6 +610,8 @@ class CaseAnswer(_Wire, kw_only=True, frozen=True):
     tags: list[str]
     cluster: str | None = None
     attempts: list[AttemptView]
+    attempts_left_out: int = 0
+    """Attempts beyond the first two hundred."""
     at: int | None = None
     """Its place in the filtered list; `None` if it is not in it."""
     of: int | None = None
@@ -630,13 +639,18 @@ class HistoryPoint(_Wire, kw_only=True, frozen=True):
 
 
 class HistoryAnswer(_Wire, kw_only=True, frozen=True):
-    """`GET /cases/{case}/history?dataset=`: the same case over the runs of its dataset, the newest first."""
+    """`GET /cases/{case}/history?dataset=&run=`: the same case over the runs of its dataset, the newest first.
+
+    `run` is one that has the case, where the page knows one. A run that cannot be searched in time is left out and counted.
+    """
 
     id: str
     name: str
     points: list[HistoryPoint]
     summary: str
     """In words: `passes since 3 runs`, `unsteady: passed in 4 of 9`."""
+    left_out: int = 0
+    """Runs of the dataset that were not looked at: older than the fifty newest, or for want of time."""
 
 
 # ---------------------------------------------------------------------- traces

@@ -1,0 +1,101 @@
+"""The cases of a run as tables: a window of its cases, the values of a field, the run cut by a field, failures that are alike.
+
+All of them are functions of the index of the run; here are their parameters, and how long they may take.
+"""
+
+from typing import Final, Literal
+
+from calipers.errors import NotKnownError
+
+from .case_selection import Selection, place_of, select, window
+from .deadline import Deadline, current_deadline
+from .facets import facets
+from .failure_groups import failure_groups
+from .refusal import Refusal
+from .slices import slices
+from .viewed_store import ViewedStore
+from .wire import CasesAnswer, FacetsAnswer, GroupsAnswer, SlicesAnswer
+
+MOST_ROWS: Final = 200
+"""Rows of one answer."""
+_FACET_SECONDS: Final = 0.5
+"""For the values of a field, which a page asks for beside what it shows."""
+_SEARCH_SECONDS: Final = 3.0
+"""For searching texts: what was found by then is shown."""
+
+
+def selected(viewed: ViewedStore, run: str, q: str, sort: str = "") -> Selection:
+    """The cases of a run that meet a filter, in an order."""
+    info = viewed.find_run(run)
+    return select(viewed.index(info.id), q, sort=sort, deadline=_within(_SEARCH_SECONDS))
+
+
+def _within(seconds: float) -> Deadline:
+    """The end of a part of the request that is worked on."""
+    current = current_deadline()
+    return Deadline(seconds if current is None else min(seconds, current.left))
+
+
+def cases_answer(
+    viewed: ViewedStore,
+    run: str,
+    *,
+    q: str = "",
+    sort: str = "",
+    at: int = 0,
+    limit: int = 100,
+    around: str = "",
+) -> CasesAnswer:
+    """A window of the cases that meet a filter.
+
+    Args:
+        viewed: the store.
+        run: as in `Store.run`.
+        q: the filter.
+        sort: what they are sorted by; see `CasesAnswer`.
+        at: the place of the first row.
+        limit: rows.
+        around: the id of a case that the window is put around, instead of `at`; where it does not meet the filter, the window begins at 0.
+    """
+    if not 0 <= limit <= MOST_ROWS:
+        raise Refusal("bad_request", f"limit must be from 0 to {MOST_ROWS}, got {limit}")
+    selection = selected(viewed, run, q, sort)
+    if around:
+        place = place_of(selection, around)
+        at = 0 if place is None else place - limit // 2
+    at = max(0, min(at, selection.total - 1))
+    index = selection.index
+    return CasesAnswer(
+        rows=window(selection, at, limit),
+        columns=index.columns(),
+        total=selection.total,
+        all=index.cases,
+        at=at,
+        index=index.state,
+        searched=selection.searched,
+    )
+
+
+def facets_answer(viewed: ViewedStore, run: str, *, field: str, q: str = "") -> FacetsAnswer:
+    """The values of a field among the cases that meet a filter."""
+    return facets(selected(viewed, run, q), field, deadline=_within(_FACET_SECONDS))
+
+
+def slices_answer(
+    viewed: ViewedStore, run: str, *, by: str, evaluator: str = "", q: str = ""
+) -> SlicesAnswer:
+    """The cases that meet a filter, cut by a field."""
+    return slices(
+        selected(viewed, run, q), by, evaluator=evaluator or None, deadline=_within(_SEARCH_SECONDS)
+    )
+
+
+def groups_answer(
+    viewed: ViewedStore, run: str, *, q: str = "", by: Literal["said", "meaning"] = "said"
+) -> GroupsAnswer:
+    """Failures that are alike among the cases that meet a filter."""
+    if by == "meaning":
+        raise NotKnownError(
+            "failures cannot be grouped by what they mean: no model of embeddings is set up. Ask for by=said"
+        )
+    return failure_groups(selected(viewed, run, q), deadline=_within(_SEARCH_SECONDS))
