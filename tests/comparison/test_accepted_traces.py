@@ -1,5 +1,8 @@
 """What is accepted of a run, and what a run does otherwise."""
 
+import re
+from random import Random
+
 import msgspec
 import pytest
 from hypothesis import given
@@ -159,6 +162,30 @@ def test_the_nearest_of_several_accepted_traces_is_told():
         attempt("a", [ToolCall("escalate")], number=2, of=2),
     ]
     assert words(ways, attempt("a", [ToolCall("escalate"), FIND])) == ["also calls find"]
+
+
+def random_calls(count, seed):
+    draw = Random(seed)
+    return [ToolCall(f"tool {draw.randrange(5)}", {"x": draw.random()}) for _ in range(count)]
+
+
+def test_of_traces_that_are_too_long_to_be_aligned_it_is_told_where_they_part():
+    before, after = random_calls(5_000, 1), random_calls(5_000, 2)
+    same = [FIND] * 12
+    (said,) = words([attempt("a", [*same, *before])], attempt("a", [*same, *after]))
+    assert re.match(r"at step 13, 'tool \d'\(x=0\.\d+\) became 'tool \d'\(x=0\.\d+\); ", said)
+    assert said.endswith("the traces are too long to compare what follows")
+    longer = [*same, before[0], *after]
+    ways = [attempt("a", [*same, *before], number=1, of=2), attempt("a", [*before], number=2, of=2)]
+    assert words(ways, attempt("a", longer))[0].startswith("at step 14, ")
+
+
+def test_one_long_trace_does_not_keep_the_others_from_being_compared():
+    long, other = random_calls(2_000, 1), random_calls(2_000, 2)
+    run = [attempt("a", other), *(attempt(name, [FIND]) for name in "bcd")]
+    known = accepted(attempt("a", long), *(attempt(name, [FIND, REFUND]) for name in "bcd"))
+    drift = check_drift(report(*run), known)
+    assert [case.attempts[0].changes[0].of for case in drift.cases] == ["steps", "calls", "calls", "calls"]
 
 
 def test_true_is_not_the_number_one_and_one_is_also_a_float():

@@ -123,9 +123,13 @@ def test_traces_that_are_missing_are_never_called_the_same(attempt, report_of, b
 
 
 def test_traces_that_are_too_long_are_not_compared_and_the_others_still_are(attempt, report_of):
-    long = [ToolCall("step", {"n": n}) for n in range(500)]
     sides = [
-        report_of([traced(attempt("long", ok=ok), *long), traced(attempt("short", ok=ok), ToolCall("book"))])
+        report_of(
+            [
+                traced(attempt("long", ok=ok), *(ToolCall("step", {"n": n + ok}) for n in range(500))),
+                traced(attempt("short", ok=ok), ToolCall("book")),
+            ]
+        )
         for ok in (True, False)
     ]
     assert {flip.case: flip.trace_gap for flip in compare_reports(*sides).flips} == {

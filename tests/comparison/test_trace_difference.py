@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calipers.comparison.trace_difference import compare_traces
+from calipers.comparison.trace_difference import TraceBudget, compare_traces
 from calipers.data.trace import LLMCall, ToolCall, Trace, Turn
 
 values = st.none() | st.booleans() | st.integers(-2, 2) | st.sampled_from(["a", "b"])
@@ -110,3 +110,26 @@ def test_what_was_not_measured_has_no_total():
     found = compare_traces(trace(), trace(total_input_tokens=5))
     assert found.baseline.input_tokens is None
     assert found.candidate.input_tokens == 5
+
+
+@given(traces, traces)
+def test_a_difference_that_is_cut_short_parts_where_the_whole_one_does(one, two):
+    whole, cut = compare_traces(one, two), compare_traces(one, two, budget=TraceBudget(each=10**9))
+    assert cut.first == whole.first
+    assert cut.same == whole.same
+    assert (cut.baseline, cut.left_out) == (whole.baseline, whole.left_out)
+    if not cut.cut:
+        assert cut == whole
+        return
+    assert cut.steps[: cut.first] == whole.steps[: whole.first]
+    before, after = cut.steps[cut.first :]
+    assert (before.candidate, after.baseline) == (None, None)
+
+
+def test_what_is_the_same_at_both_ends_takes_nothing_from_a_budget():
+    steps = [ToolCall("find", {"n": n}) for n in range(3_000)]
+    other = [*steps[:1_500], ToolCall("buy"), *steps[1_500:]]
+    budget = TraceBudget()
+    assert not compare_traces(trace(*steps), trace(*other), budget=budget).cut
+    assert budget.take(200_000)
+    assert not budget.take(1)

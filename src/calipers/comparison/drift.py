@@ -3,6 +3,7 @@
 An attempt *follows* if it does what some accepted trace says. If not, it drifted, and the changes from the nearest accepted trace are told.
 A task that failed drifted. Unknown is neither: an attempt without a trace, or whose trace does not show what would decide, does not
 follow, and nothing is said against it. A failure of a connection or a server says nothing about the agent, so it is unknown, too.
+Of traces that are too long to be aligned in a second or two, it is told where they part, and not what follows.
 
 A case follows if all its attempts do. The share of cases is a mean over cases, to which a case that was repeated adds the share
 of its attempts; those unknown are left out and counted.
@@ -32,11 +33,11 @@ from .accepted_traces import (
     steps_of,
 )
 from .case_pairs import Record, attempt_number, cases_of, check_report, without_faults
-from .trace_difference import StepPair, TraceDifference, compare_traces
+from .trace_difference import StepPair, TraceBudget, TraceDifference, compare_traces
 
-ChangeOf: TypeAlias = Literal["new tool", "calls", "argument", "answer", "output", "failure"]
+ChangeOf: TypeAlias = Literal["new tool", "calls", "argument", "answer", "output", "failure", "steps"]
 """What changed: a tool that no accepted trace of the case calls, how often or where a tool is called, an argument of a call, what a
-model answered, what came out, or the task failed."""
+model answered, what came out, or the task failed; `steps` where traces part that are too long to say more."""
 Unknown: TypeAlias = Literal[
     "it has no trace",
     "its calls are not recorded",
@@ -53,6 +54,8 @@ _LONGEST = 120
 """Characters of a value in words."""
 _CHANGES = 5
 """Changes of an attempt that a sentence tells."""
+_SHORT = 2_500
+"""Pairs of steps that are aligned in milliseconds: traces of fifty steps are always compared."""
 
 
 class DriftChange(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,6 +74,8 @@ class DriftChange(msgspec.Struct, frozen=True, kw_only=True):
     """The value of the attempt, or how often it calls the tool; of a failure, the error."""
     before: str | None = None
     """The tool before whose call a further call stands; `None` if no such call follows."""
+    step: int | None = None
+    """The step at which the traces part, from 1, where they are too long to say more."""
 
     @property
     def words(self) -> str:
@@ -91,6 +96,8 @@ class DriftChange(msgspec.Struct, frozen=True, kw_only=True):
                 return self._value("an answer of the model")
             case "output":
                 return self._value(self.path or "output")
+            case "steps":
+                return f"at step {self.step:,}, {self.accepted} became {self.found}; the traces are too long to compare what follows"
 
     @property
     def _calls(self) -> str:
@@ -190,6 +197,7 @@ def check_drift(report: Report, accepted: AcceptedTraces, *, confidence: float =
     check_report(report, "what is checked")
     check_confidence(confidence)
     found: list[CaseDrift] = []
+    budget = TraceBudget(free=_SHORT)
     counts: list[tuple[float, int]] = []
     clusters: list[str | None] = []
     met: set[tuple[str, str]] = set()
@@ -201,7 +209,7 @@ def check_drift(report: Report, accepted: AcceptedTraces, *, confidence: float =
             continue
         met.add((known.name, known.inputs))
         attempts = tuple(
-            msgspec.structs.replace(_of_record(record, known), attempt=attempt_number(record)[0])
+            msgspec.structs.replace(_of_record(record, known, budget), attempt=attempt_number(record)[0])
             for record in sorted(case.attempts, key=attempt_number)
         )
         states = Counter(each.state for each in attempts)
@@ -222,43 +230,56 @@ def check_drift(report: Report, accepted: AcceptedTraces, *, confidence: float =
     )
 
 
-def drift_of(trace: Trace | None, output: Any, accepted: AcceptedCase) -> AttemptDrift:
+def drift_of(
+    trace: Trace | None, output: Any, accepted: AcceptedCase, *, budget: TraceBudget | None = None
+) -> AttemptDrift:
     """What an attempt does otherwise than the nearest accepted trace of its case.
 
     Args:
         trace: what the agent did; `None` if that is not known.
         output: what it gave.
         accepted: of the case.
+        budget: what comparing traces may take; default: one for this attempt alone.
     """
     if trace is None:
         return AttemptDrift(state="unknown", why="it has no trace")
     if not trace.calls_known:
         return AttemptDrift(state="unknown", why="its calls are not recorded")
+    budget = budget or TraceBudget(free=_SHORT)
     found = [
-        msgspec.structs.replace(_against(trace, output, each, accepted), nearest=number)
+        msgspec.structs.replace(_against(trace, output, each, accepted, budget), nearest=number)
         for number, each in enumerate(accepted.traces, start=1)
     ]
     order = {"follows": 0, "unknown": 1, "drifted": 2}
-    return min(found, key=lambda each: (order[each.state], len(each.changes)))
+    return min(found, key=lambda each: (order[each.state], *_distance(each)))
 
 
-def _of_record(record: Record, accepted: AcceptedCase) -> AttemptDrift:
+def _distance(drift: AttemptDrift) -> tuple[bool, int]:
+    """How far an attempt is from an accepted trace; of those not compared to their end, the one is nearest that parts last."""
+    parts_at = next((change.step for change in drift.changes if change.step is not None), None)
+    return (False, len(drift.changes)) if parts_at is None else (True, -parts_at)
+
+
+def _of_record(record: Record, accepted: AcceptedCase, budget: TraceBudget) -> AttemptDrift:
     if isinstance(record, ReportCase):
-        return drift_of(record.trace, record.output, accepted)
+        return drift_of(record.trace, record.output, accepted, budget=budget)
     if record.infrastructure:
         return AttemptDrift(state="unknown", why="it got no answer")
     failure = DriftChange(of="failure", found=record.error_message)
     return AttemptDrift(state="drifted", changes=(failure,))
 
 
-def _against(trace: Trace, output: Any, accepted: AcceptedTrace, case: AcceptedCase) -> AttemptDrift:
+def _against(
+    trace: Trace, output: Any, accepted: AcceptedTrace, case: AcceptedCase, budget: TraceBudget
+) -> AttemptDrift:
     """An attempt against one accepted trace."""
     steps = steps_of(trace, answers=accepted.has_answers)
     given = output_of(output, trace) if accepted.has_output else None
     does = AcceptedTrace(steps=steps, has_output=accepted.has_output, output=given)
     if does.key == accepted.key:
         return AttemptDrift(state="follows")
-    difference = compare_traces(accepted.trace, does.trace.replace(recorded_tools=trace.recorded_tools))
+    does_trace = does.trace.replace(recorded_tools=trace.recorded_tools)
+    difference = compare_traces(accepted.trace, does_trace, budget=budget)
     changes = [*_changes(difference, case, (accepted.steps, steps))]
     if accepted.has_output:
         changes += [
@@ -285,6 +306,12 @@ def _changes(
     both: tuple[Sequence[AcceptedStep], Sequence[AcceptedStep]],
 ) -> Iterator[DriftChange]:
     steps = difference.steps
+    if difference.cut:
+        before, after = steps[-2:]
+        yield DriftChange(
+            of="steps", accepted=before.baseline_shown, found=after.candidate_shown, step=len(steps) - 1
+        )
+        return
     accepted = Counter(step.name for step in steps if step.kind == "tool_call" and step.baseline is not None)
     found = Counter(step.name for step in steps if step.kind == "tool_call" and step.candidate is not None)
     told: set[str] = set()

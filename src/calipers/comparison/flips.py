@@ -29,7 +29,7 @@ from calipers.data.value_text import shorten
 from calipers.stats.difference import fisher_exact
 
 from .case_pairs import Record
-from .trace_difference import TraceDifference, compare_traces
+from .trace_difference import TraceBudget, TraceDifference, compare_traces
 
 NoiseBasis: TypeAlias = Literal["attempts", "other flips"]
 """Where the chance of noise comes from: the attempts at this case, or the flips the other way."""
@@ -38,8 +38,6 @@ TraceGap: TypeAlias = Literal["no baseline trace", "no candidate trace", "no tra
 
 _LONGEST = 500
 """Characters of what an attempt gave, or of a reason, that a flip keeps."""
-_MOST_COMPARED = 200_000
-"""Pairs of steps, over all flips of a comparison, up to which traces are compared; that takes a second or two."""
 _EACH_COSTS = 100
 """As many pairs of steps take the time of what is done once for each two traces."""
 
@@ -160,7 +158,7 @@ class FlippedTraces:
     """Compares the traces of flipped cases, one flip after the other, as long as that does not take too long."""
 
     def __init__(self) -> None:
-        self._left = _MOST_COMPARED
+        self._budget = TraceBudget(each=_EACH_COSTS)
 
     def compare(self, baseline: Record, candidate: Record) -> dict[str, Any]:
         """The fields of a flip that tell of the traces of its attempts."""
@@ -169,11 +167,8 @@ class FlippedTraces:
         if one is None or two is None:
             gap = "no traces" if one is two else "no baseline trace" if one is None else "no candidate trace"
             return {"trace_gap": gap}
-        costs = len(one.turns) * len(two.turns) + _EACH_COSTS
-        if costs > self._left:
-            return {"trace_gap": "too long"}
-        self._left -= costs
-        return {"trace": compare_traces(one, two).shortened()}
+        found = compare_traces(one, two, budget=self._budget)
+        return {"trace_gap": "too long"} if found.cut else {"trace": found.shortened()}
 
 
 def _said(name: str, record: Record) -> tuple[bool | None, str | None]:

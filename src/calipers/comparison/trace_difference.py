@@ -37,6 +37,35 @@ _SHOWN = 120
 """Characters of a step that is shown."""
 _KEPT = 6
 """Steps, and values of a step, that a short difference keeps."""
+_WITHIN_BUDGET = 200_000
+"""Pairs of steps that are aligned in a second or two."""
+
+
+class TraceBudget:
+    """Bounds the time that many comparisons of traces take together, by the pairs of steps that have to be aligned.
+
+    Steps at the beginning and at the end that are the same need no aligning, so long traces that differ in a place take little.
+    """
+
+    def __init__(self, *, free: int = 0, each: int = 0) -> None:
+        """A budget of its own.
+
+        Args:
+            free: pairs of steps up to which a comparison takes nothing from it.
+            each: what a comparison takes besides, in pairs of steps.
+        """
+        self._left = _WITHIN_BUDGET
+        self._free, self._each = free, each
+
+    def take(self, pairs: int) -> bool:
+        """Whether a comparison may align so many pairs of steps, which then are taken."""
+        costs = pairs + self._each
+        if pairs <= self._free:
+            return True
+        if costs > self._left:
+            return False
+        self._left -= costs
+        return True
 
 
 class ChangedValue(msgspec.Struct, frozen=True, kw_only=True):
@@ -98,6 +127,8 @@ class TraceDifference(msgspec.Struct, frozen=True, kw_only=True):
     """Steps that were not compared, since the other trace would not tell of them."""
     left_out_tools: tuple[str, ...] = ()
     """The tools among them."""
+    cut: bool = False
+    """Whether the steps from where they part on were not aligned, since that would take too long: then these are the last two."""
     baseline: TraceTotals
     candidate: TraceTotals
 
@@ -140,11 +171,23 @@ class TraceDifference(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-def compare_traces(baseline: Trace, candidate: Trace) -> TraceDifference:
-    """Align the steps of two traces, and say what differs."""
+def compare_traces(
+    baseline: Trace, candidate: Trace, *, budget: TraceBudget | None = None
+) -> TraceDifference:
+    """Align the steps of two traces, and say what differs.
+
+    Args:
+        baseline: the trace to compare with.
+        candidate: the other one.
+        budget: what aligning may take; where it is used up, the difference ends where the traces part. Default: any time.
+    """
     one, left = _steps(baseline, candidate)
     two, left_too = _steps(candidate, baseline)
-    pairs = _aligned(one, two)
+    start, end = _same_ends(one, two)
+    cut = budget is not None and not budget.take((len(one) - start - end) * (len(two) - start - end))
+    if cut:
+        one, two, end = one[: start + 1], two[: start + 1], 0
+    pairs = [(place, place) for place in range(start)] if cut else _aligned(one, two, start, end)
     steps = tuple(_joined(one, two, pairs))
     first = next((place for place, step in enumerate(steps) if not step.same), None)
     return TraceDifference(
@@ -154,6 +197,7 @@ def compare_traces(baseline: Trace, candidate: Trace) -> TraceDifference:
         first_call=next((step for step in steps if step.kind == "tool_call" and not step.same), None),
         left_out=len(left) + len(left_too),
         left_out_tools=tuple(sorted({turn.tool_call.name for turn in (*left, *left_too) if turn.tool_call})),
+        cut=cut,
         baseline=_totals(baseline),
         candidate=_totals(candidate),
     )
@@ -216,14 +260,19 @@ def _facts(place: int, turn: Turn) -> _Facts:
     return _Facts(place, turn.turn_type.value, name, values, failed, shown, key)
 
 
-def _aligned(one: Sequence[_Facts], two: Sequence[_Facts]) -> list[tuple[int, int]]:
-    """The pairs of steps. Which trace is called the baseline makes no difference: of equal alignments it is always the same."""
+def _same_ends(one: Sequence[_Facts], two: Sequence[_Facts]) -> tuple[int, int]:
+    """How many steps are the same at the beginning of both traces, and at their end."""
     start = 0
     while start < min(len(one), len(two)) and _agree(one[start], two[start]):
         start += 1
     end = 0
     while end < min(len(one), len(two)) - start and one[-1 - end].key == two[-1 - end].key:
         end += 1
+    return start, end
+
+
+def _aligned(one: Sequence[_Facts], two: Sequence[_Facts], start: int, end: int) -> list[tuple[int, int]]:
+    """The pairs of steps. Which trace is called the baseline makes no difference: of equal alignments it is always the same."""
     rows, columns = one[start : len(one) - end], two[start : len(two) - end]
     turned = [step.key for step in rows] > [step.key for step in columns]
     if turned:
