@@ -192,7 +192,7 @@ function allColumns(results: CaseColumn[], rows: CaseRow[], link: (row: CaseRow)
     {
       name: "name",
       title: texts.name,
-      width: [180, 0.8],
+      width: [160, 0.8],
       sort: "name",
       usual: true,
       cell: (row) => (
@@ -210,9 +210,9 @@ function allColumns(results: CaseColumn[], rows: CaseRow[], link: (row: CaseRow)
       ),
     },
     { name: "marks", title: texts.marks, about: texts.marksAbout, width: [marksWidth(rows)], sort: "mark", usual: true, cell: (row) => <Marks marks={row.marks} /> },
-    long("why", [140, 1.4], true),
-    long("input", [120, 1.2], true),
-    long("output", [110, 1], true),
+    long("why", [130, 1.4], true),
+    long("input", [100, 1.2], true),
+    long("output", [100, 1], true),
     long("expected", [110, 1], false),
     ...results.map((result, index): CaseTableColumn => {
       const decimals = decimalsOf(rows.map((row) => row.values[index] ?? null));
@@ -220,7 +220,7 @@ function allColumns(results: CaseColumn[], rows: CaseRow[], link: (row: CaseRow)
         name: `value.${result.name}`,
         title: oneLine(result.name, 24),
         about: result.name,
-        width: result.kind === "label" ? [76, 0.3] : [Math.min(Math.max(result.name.length * 6.5, 48), 84)],
+        width: result.kind === "label" ? [76, 0.3] : [Math.min(Math.max(result.name.length * 6.5, 48), 76)],
         end: result.kind !== "label",
         sort: `value.${result.name}`,
         largestFirst: false,

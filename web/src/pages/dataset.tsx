@@ -75,7 +75,7 @@ function Trend({ answer, evaluator }: { answer: TrendAnswer; evaluator: string }
       )}
       {points.length > 0 && (
         <section class="section">
-          <SimpleTable label={TEXTS.dataset.table(what)} columns={columnsOf(isRate)} rows={[...points].reverse()} id={(point) => point.run} />
+          <SimpleTable label={TEXTS.dataset.table(what)} columns={columnsOf(isRate)} rows={[...points].reverse()} id={(point) => point.run} csv={call("/export.csv", { of: "trend", dataset: answer.dataset, evaluator })} />
         </section>
       )}
     </>

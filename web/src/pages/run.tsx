@@ -278,6 +278,7 @@ function Groups({ run, revision, cases }: { run: string; revision: string; cases
         columns={groupColumns(run, cases)}
         rows={shown}
         id={(group) => group.id}
+        csv={call("/export.csv", { of: "groups", run })}
         note={groupsNote(answer, shown.length)}
         tools={
           shown.length < answer.groups.length && (
@@ -412,6 +413,7 @@ function Slices({ run, revision, fields, evaluators, place, cases }: SlicesOptio
           label={TEXTS.run.slicesBy(oneLine(by, 60))}
           columns={sliceColumns(answer, cases)}
           rows={answer.slices}
+          csv={call("/export.csv", { of: "slices", run, by, evaluator })}
           id={(slice) => (slice.is_missing ? "(none)" : `=${slice.value}`)}
           note={slicesNote(answer)}
         />

@@ -201,7 +201,7 @@ export function FilterBar({ of, run, value, onChange, error, placeholder }: Filt
         ) : (
           <KeyCap name="/" />
         )}
-        <ul id={`${id}-list`} class="filter-offers" role="listbox" aria-label={TEXTS.filter.suggestions} hidden={!isListed} style={{ marginLeft: `min(${offers[0]?.start ?? 0}ch, 50%)` }}>
+        <ul id={`${id}-list`} class="filter-offers" role="listbox" aria-label={TEXTS.filter.suggestions} hidden={!isListed} style={{ "--start": `${offers[0]?.start ?? 0}ch` }}>
           {offers.map((offer, place) => (
             <li
               key={`${offer.start} ${offer.text}`}
