@@ -136,7 +136,7 @@ class ViewedStore:
                     self._made -= 1
                 raise
         try:
-            return self._free.get(timeout=deadline.left)
+            return self._free.get(timeout=min(deadline.left, threading.TIMEOUT_MAX))
         except queue.Empty:
             raise Refusal("busy", "too many requests read the store at the same time: try again") from None
 
