@@ -19,7 +19,10 @@ from calipers.report.report import Report
 from calipers.stores import MemoryStore
 from calipers.viewer.attempt_mask import attempts_that_meet
 from calipers.viewer.case_selection import neighbours, place_of, select, window
+from calipers.viewer.facets import facets
+from calipers.viewer.failure_groups import failure_groups
 from calipers.viewer.index_builder import IndexBuilder
+from calipers.viewer.kept_index import MANIFEST, KeptIndex, pack_index, read_manifest
 from calipers.viewer.run_index import RunIndex
 
 WORDS = ["late", "Order 17", "", "GROSS", "groß", "a", "refund\nnow", "ab", "1", "true"]
@@ -201,6 +204,30 @@ def indexed(store, info):
     return RunIndex(built, people=store.labels_by_position(info.id))
 
 
+def again(index):
+    """The same index, as a store would give it back."""
+    parts = {}
+    for name, number, body in pack_index(index, changes=7):
+        parts.setdefault(name, {})[number] = body
+    manifest = read_manifest(parts[MANIFEST], index.info.generation, 7)
+
+    def read(name, numbers):
+        return {number: body for number, body in parts[name].items() if numbers is None or number in numbers}
+
+    return RunIndex(KeptIndex(index.info, manifest, read), people=index.people)
+
+
+def in_pieces(store, info, draw):
+    """The index of a run that was read a few attempts at a time, in any order."""
+    built = IndexBuilder(info)
+    positions = draw(st.permutations([attempt.position for attempt in store.attempts(info.id)]))
+    while positions:
+        count = draw(st.integers(1, len(positions)))
+        built.add(store.judged_at(info.id, positions[:count]))
+        positions = positions[count:]
+    return RunIndex(built, people=store.labels_by_position(info.id))
+
+
 def attempts_of(store, info):
     """The records of a run by position, each with what is known beside it."""
     source = KeptRun(store, info)
@@ -238,6 +265,39 @@ def test_a_filter_finds_in_the_index_what_it_finds_among_the_records(report, som
     assert {row.name for row in window(selection)} == cases
     assert selection.total == len(cases)
     assert select(index, selection.q).total == selection.total
+
+
+@given(reports(), terms(), st.sampled_from(["", "-order", "name", "-mark", "-cost", "seconds"]), st.data())
+def test_however_an_index_was_read_it_says_the_same(report, term, sort, data):
+    wanted = AttemptFilter((term,))
+    with MemoryStore() as store:
+        info = kept(store, report)
+        whole = indexed(store, info)
+        pieces = in_pieces(store, info, data.draw)
+    expected = window(select(whole, wanted, sort=sort))
+    for index in (pieces, again(whole), again(pieces), again(again(pieces))):
+        assert (index.attempts, index.cases) == (whole.attempts, whole.cases)
+        assert window(select(index, wanted, sort=sort)) == expected
+        everything = select(index)
+        for field in ("tag", "status", "meta.lang", "label.Tone", "group", "eval.Right", "tool", "rep"):
+            assert facets(everything, field) == facets(select(whole), field)
+        assert failure_groups(everything) == failure_groups(select(whole))
+
+
+def test_an_index_that_is_not_whole_or_of_another_state_of_the_run_is_not_used():
+    with MemoryStore() as store:
+        index = indexed(store, kept(store, Report(name="empty", cases=[])))
+    parts = {name: {number: body} for name, number, body in pack_index(index, changes=7)}
+    assert list(parts)[-1] == MANIFEST
+    kept_parts = parts[MANIFEST]
+    assert read_manifest(kept_parts, 0, 7) is not None
+    for given_parts, generation, changes in (
+        ({}, 0, 7),
+        (kept_parts, 0, 8),
+        (kept_parts, 1, 7),
+        ({0: b"{"}, 0, 7),
+    ):
+        assert read_manifest(given_parts, generation, changes) is None
 
 
 @given(

@@ -7,7 +7,6 @@ what came of the other attempts at its case. `Beside` brings them.
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
-from pathlib import PurePath
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 import msgspec
@@ -244,7 +243,8 @@ def _texts(record: Record) -> list[str]:
 
 # ---------------------------------------------------------------------- sound
 
-SOUND_FILES: Final = frozenset({".wav", ".mp3", ".ogg", ".flac", ".pcm", ".raw"})
+SOUND_FILES: Final = (".wav", ".mp3", ".ogg", ".flac", ".pcm", ".raw")
+_LONGEST_PATH: Final = 4096
 _SOUND_DATA: Final = frozenset({"digest", "duration", "format"})
 _DEEPEST: Final = 6
 _MOST: Final = 200
@@ -254,7 +254,7 @@ _MOST: Final = 200
 def sounds_in(value: Any, deep: int = 0) -> Iterator[Any]:
     """The sounds in a value: the names of sound files, and what a stored report keeps of a sound."""
     if isinstance(value, str):
-        if len(value) < 4096 and PurePath(value).suffix.lower() in SOUND_FILES:
+        if len(value) < _LONGEST_PATH and value[-5:].lower().endswith(SOUND_FILES):
             yield value
     elif isinstance(value, Mapping):
         if value.keys() >= _SOUND_DATA:
@@ -272,7 +272,11 @@ def sounds_in(value: Any, deep: int = 0) -> Iterator[Any]:
 def has_sound(record: Record) -> bool:
     """Whether an attempt has something to listen to."""
     output = record.output if isinstance(record, ReportCase) else None
-    return any(True for value in (record.attributes, output, record.inputs) for _ in sounds_in(value))
+    for value in (record.attributes, output, record.inputs):
+        if value is not None and value != {}:
+            for _ in sounds_in(value):
+                return True
+    return False
 
 
 # ---------------------------------------------------------------------- all of them

@@ -174,6 +174,17 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
             answer {bytes} NOT NULL
         )""",
     ),
+    # What a viewer read of a run, so that it finds attempts quickly when it is opened again.
+    (
+        """CREATE TABLE index_parts (
+            run BIGINT NOT NULL,
+            build TEXT NOT NULL,
+            name TEXT NOT NULL,
+            part INTEGER NOT NULL,
+            body {bytes} NOT NULL,
+            PRIMARY KEY (run, build, name, part)
+        )""",
+    ),
 )
 """The statements that lead from each version to the next; names in braces are the types and words of a database."""
 

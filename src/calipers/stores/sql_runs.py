@@ -235,8 +235,8 @@ class SqlRuns(Store):
                     f"run {run!r} has labels of people ({count}), which would be lost with it: export them with `calipers label "
                     "--export`, then delete with labels=True"
                 )
-            for table in ("cells", "attempts", "evaluators", "blob_uses", "labels"):
-                db.run(f"DELETE FROM {table} WHERE run = ?", (number,))  # noqa: S608 - five fixed names
+            for table in ("cells", "attempts", "evaluators", "blob_uses", "labels", "index_parts"):
+                db.run(f"DELETE FROM {table} WHERE run = ?", (number,))  # noqa: S608 - fixed names
             db.run("DELETE FROM runs WHERE no = ?", (number,))
 
     @override
@@ -354,6 +354,14 @@ class SqlRuns(Store):
                 hashlib.blake2b("".join(body for (body,) in said).encode(), digest_size=8).hexdigest()
             )
         return "-".join(str(part) for part in (*parts, *(number for number in passports if number)))
+
+    @override
+    def changes(self, run: str) -> int:
+        with self._reading() as db:
+            rows = db.run("SELECT changes FROM runs WHERE id = ?", (safe_text(run),))
+        if not rows:
+            raise unknown(run)
+        return int(rows[0][0])
 
     # ------------------------------------------------------------------ what was counted
 

@@ -17,7 +17,7 @@ from .packing import facts_of
 from .redaction import redacted_attempt, redacted_cell
 from .run_info import timestamp
 from .sql import Row, Session, chunks, marks, safe_text, select_in
-from .sql_judging import SqlJudging
+from .sql_index import SqlIndexes
 from .sql_runs import not_written, of_generation, run_changed, run_number, superseded_places
 from .stored_attempt import Known, Parts, StoredAttempt, StoredCell, cells_of, read_cells, split_cells
 
@@ -38,7 +38,7 @@ _WITHOUT_TRACE = ", ".join([*_ATTEMPT_FIELDS[:-1], "NULL"])
 _CELL = ", ".join(_CELL_FIELDS)
 
 
-class SqlStore(SqlJudging):
+class SqlStore(SqlIndexes):
     """A store in an SQL database."""
 
     # ------------------------------------------------------------------ in

@@ -223,7 +223,56 @@ class Store(ABC):
             keys: only those of these keys.
         """
 
+    @abstractmethod
+    def add_index_parts(self, run: str, build: str, parts: Mapping[tuple[str, int], bytes]) -> None:
+        """Keep parts of an index of a run: what a reader made of its attempts to find them quickly. A part that is there is replaced.
+
+        An index changes nothing in a run, and can be made again at any time. It goes with its run.
+
+        Args:
+            run: its id.
+            build: tells one index of the run from another.
+            parts: by name and number.
+
+        Raises:
+            StoreError: there is no such run.
+        """
+
+    @abstractmethod
+    def remove_index(self, run: str, *, but: str | None = None) -> None:
+        """Remove the parts of all indexes of a run; `but` is the build of one that stays.
+
+        Raises:
+            StoreError: there is no such run.
+        """
+
     # ------------------------------------------------------------------ reading
+
+    @abstractmethod
+    def changes(self, run: str) -> int:
+        """How often attempts, results or evaluators of a run were written or removed: the same number means the same attempts.
+
+        Raises:
+            StoreError: there is no such run.
+        """
+
+    @abstractmethod
+    def index_builds(self, run: str) -> list[str]:
+        """The builds of a run's indexes, in alphabetical order. Parts of one may be missing, as long as it is being written.
+
+        Raises:
+            StoreError: there is no such run.
+        """
+
+    @abstractmethod
+    def index_parts(
+        self, run: str, build: str, name: str, numbers: Sequence[int] | None = None
+    ) -> dict[int, bytes]:
+        """The parts of one name, by number; with `numbers`, only those. Missing ones are left out.
+
+        Raises:
+            StoreError: there is no such run.
+        """
 
     @abstractmethod
     def labels(

@@ -485,6 +485,31 @@ def _check_model_answers(store: Store) -> None:
     _expect([store.model_answer(key) for key in both], [None, None], "answers after they were removed")
 
 
+def _check_indexes(store: Store) -> None:
+    run, other = _begin(store), _begin(store)
+    changes = store.changes(run.id)
+    first = {("numbers", 0): b"\x00\xff", ("numbers", 1): b"", ("x" * 300, 7): b"one"}
+    store.add_index_parts(run.id, "a", first)
+    store.add_index_parts(run.id, "b", {("numbers", 0): b"of b"})
+    store.add_index_parts(other.id, "a", {("numbers", 0): b"of another run"})
+    store.add_index_parts(run.id, "a", {("numbers", 1): b"again"})
+    _expect(store.index_builds(run.id), ["a", "b"], "the builds of a run")
+    _expect(store.index_parts(run.id, "a", "numbers"), {0: b"\x00\xff", 1: b"again"}, "parts of an index")
+    _expect(store.index_parts(run.id, "a", "numbers", [1, 5]), {1: b"again"}, "some parts of an index")
+    _expect(store.index_parts(run.id, "b", "x" * 300), {}, "parts that are not there")
+    store.remove_index(run.id, but="b")
+    _expect(store.index_builds(run.id), ["b"], "builds after all but one were removed")
+    _expect(store.changes(run.id), changes, "how often a run with an index was changed")
+    _append(store, run, {0: record(0)})
+    _expect(store.changes(run.id) > changes, True, "that a run was changed")
+    store.delete_run(run.id)
+    _refuses(lambda: store.index_parts(run.id, "b", "numbers"), "parts of a run that was deleted")
+    _refuses(lambda: store.add_index_parts(run.id, "b", {("numbers", 0): b""}), "an index of no run")
+    _expect(store.index_parts(other.id, "a", "numbers"), {0: b"of another run"}, "the index of another run")
+    store.remove_index(other.id)
+    _expect(store.index_builds(other.id), [], "builds after all were removed")
+
+
 def _check_threads(store: Store) -> None:
     runs = [_begin(store), _begin(store)]
     errors: list[BaseException] = []
@@ -526,5 +551,6 @@ _CHECKS: Sequence[tuple[str, Callable[[Store], None]]] = (
     ("labels", _check_labels),
     ("passports", _check_passports),
     ("model answers", _check_model_answers),
+    ("indexes", _check_indexes),
     ("threads", _check_threads),
 )

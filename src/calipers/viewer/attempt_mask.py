@@ -211,19 +211,16 @@ def _traits(index: RunIndex, term: Term) -> _Known:
 
 
 def _in_texts(index: RunIndex, term: Term, deadline: Deadline | None) -> _Known:
-    wanted = [_sought(term, value) for value in term.values]
+    wanted = tuple(_sought(term, value) for value in term.values)
     met = np.zeros(index.attempts, np.bool_)
-    searched = 1.0
+    known = np.ones(index.attempts, np.bool_)
     for name in _TEXTS[term.field]:
-        hits = index.texts(name).find(wanted, index.attempts, deadline)
+        hits = index.search(name, wanted).hits(deadline)
         met |= hits.rows
-        searched = min(searched, hits.searched)
-    if searched == 1.0:
-        return _Known(met, known=True)
-    # What was not searched is not known to lack the text.
-    known = np.zeros(index.attempts, np.bool_)
-    known[: int(searched * index.attempts)] = True
-    return _Known(met, known | met, searched)
+        if hits.known is not None:
+            known &= hits.known
+    known |= met
+    return _Known(met, known, float(known.mean()) if index.attempts else 1.0)
 
 
 def _sought(term: Term, value: Wanted) -> bytes:

@@ -16,7 +16,8 @@ from calipers.report.attempt_filter import AttemptFilter, parse_filter
 
 from .attempt_mask import attempts_that_meet
 from .deadline import Deadline
-from .index_builder import OUTCOMES, Peek, ResultColumn
+from .index_builder import OUTCOMES
+from .index_source import Peek, ResultColumn
 from .run_index import RunIndex
 from .value_column import Array, Mask
 from .wire import CaseRow, Mark

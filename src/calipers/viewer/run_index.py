@@ -16,24 +16,18 @@ import numpy as np
 from calipers.data.human_label import HumanLabel
 from calipers.report.attempt_fields import FIELDS
 
-from .index_builder import (
-    PARTS,
-    PEEKS,
-    IndexBuilder,
-    Peek,
-    ResultColumn,
-    case_key,
-    microseconds,
-)
-from .text_column import TextColumn
+from .index_builder import PARTS, PEEKS, case_key, microseconds
+from .index_source import Group, IndexSource, Numbered, Peek, ResultColumn
+from .text_column import Search, TextColumn
 from .value_column import Array, Column, Mask, ValueColumns
 from .wire import CaseColumn, IndexState
 
 if TYPE_CHECKING:
     from calipers.stores.run_info import RunInfo
 
-_NO_VALUES: Final = ValueColumns()
 _STATUS_BITS: Final = 3
+SEARCHES: Final = 16
+"""Searches of which an index remembers what they found."""
 
 
 class RunIndex:
@@ -41,7 +35,7 @@ class RunIndex:
 
     def __init__(
         self,
-        built: IndexBuilder,
+        source: IndexSource,
         *,
         state: IndexState | None = None,
         people: Mapping[int, Sequence[HumanLabel]] | None = None,
@@ -51,40 +45,40 @@ class RunIndex:
         """An index of what was read so far.
 
         Args:
-            built: the columns, which may grow afterwards.
+            source: the columns, which may grow afterwards.
             state: how far the run was read; default: it was read to its end.
             people: what people said, by the position of the attempt.
             revision: of the run when it was read.
             new_cases: of each case, whether the run that this one is compared with lacks it; `None`: it is compared with none.
         """
         self.new_cases = new_cases
-        self._built = built
-        self.info: RunInfo = built.info
-        self.attempts = built.size
+        self.source = source
+        self.info: RunInfo = source.info
+        self.attempts = source.size
         """How many were read."""
         self.state = state or IndexState(state="ready", read=self.attempts, of=self.attempts)
         self.people = dict(people or {})
         self.revision = revision
-        self.results: list[ResultColumn] = list(built.results.values())
+        self.results: list[ResultColumn] = list(source.results)
         """The columns of results."""
-        self.groups = built.groups
+        self._searches: dict[tuple[str, tuple[bytes, ...]], Search] = {}
 
     # ------------------------------------------------------------------ attempts
 
     @cached_property
     def positions(self) -> Array:
         """Of each attempt, its place in the run."""
-        return self._built.position.view(self.attempts)
+        return self.source.array("position")[: self.attempts]
 
     @cached_property
     def status(self) -> Array:
         """Of each attempt: 0 passed, 1 failed, 2 did not finish, 3 was not judged."""
-        return self._built.outcome.view(self.attempts) & _STATUS_BITS
+        return self.source.array("outcome")[: self.attempts] & _STATUS_BITS
 
     @cached_property
     def outcome(self) -> Array:
         """The same, where an attempt of which an evaluator did not finish counts as one that did not."""
-        found = self._built.outcome.view(self.attempts)
+        found = self.source.array("outcome")[: self.attempts]
         return np.where(found > _STATUS_BITS, 2, found).astype(np.uint8)
 
     @cached_property
@@ -94,7 +88,7 @@ class RunIndex:
 
     def values(self, name: str) -> ValueColumns:
         """The columns of a field, such as `cost` or `meta.lang`; empty ones if no attempt has it."""
-        return self._built.values.get(name, _NO_VALUES)
+        return self.source.values(name)
 
     def numbers(self, name: str) -> tuple[Array, Mask]:
         """A field as numbers, and which attempts have one."""
@@ -158,37 +152,46 @@ class RunIndex:
 
     def texts(self, name: str) -> TextColumn:
         """The texts of attempts: `case`, `input`, `output` or `remarks`."""
-        return self._built.texts[name]
+        return self.source.text(name)
+
+    def search(self, name: str, wanted: tuple[bytes, ...]) -> Search:
+        """The search for some needles in the texts of attempts, as far as it went when it was last asked for."""
+        found = self._searches.pop((name, wanted), None) or self.texts(name).search(wanted, self.attempts)
+        self._searches[name, wanted] = found
+        while len(self._searches) > SEARCHES:
+            self._searches.pop(next(iter(self._searches)), None)
+        return found
 
     def peeks(self, rows: Sequence[int]) -> dict[int, Peek]:
         """What a table shows of some attempts, by their rows."""
-        blocks = {row // PEEKS for row in rows}
-        read = {block: self._built.peeks_of(block) for block in blocks}
+        read = self.source.peeks(sorted({row // PEEKS for row in rows}))
         return {row: read[row // PEEKS][row % PEEKS] for row in rows}
 
     # ------------------------------------------------------------------ cases
 
     @cached_property
-    def _cases(self) -> tuple[Array, Array]:
-        """The key of each case, in the order of the dataset; and the case of each attempt."""
-        keys = self._built.case.view(self.attempts)
-        unique, inside = np.unique(keys, return_inverse=True)
+    def numbered(self) -> Numbered:
+        """The cases, in the order of the dataset."""
+        known = self.source.numbered
+        if known is not None:
+            return known
+        unique, inside = np.unique(self.source.array("case")[: self.attempts], return_inverse=True)
         first = np.full(len(unique), np.iinfo(np.int64).max)
         np.minimum.at(first, inside, self.positions)
         order = np.argsort(first, kind="stable")
         rank = np.empty(len(unique), np.int64)
         rank[order] = np.arange(len(unique))
-        return unique[order], rank[inside]
+        return Numbered(unique[order], rank[inside])
 
     @property
     def case_of(self) -> Array:
         """The case of each attempt, by its number."""
-        return self._cases[1]
+        return self.numbered.case_of
 
     @property
     def cases(self) -> int:
         """How many cases were read."""
-        return len(self._cases[0])
+        return len(self.numbered.keys)
 
     @cached_property
     def by_case(self) -> tuple[Array, Array]:
@@ -210,7 +213,7 @@ class RunIndex:
 
     def id_of(self, case: int) -> str:
         """The id of a case."""
-        return f"{int(self._cases[0][case]):016x}"[:12]
+        return f"{int(self.numbered.keys[case]):016x}"[:12]
 
     def number_of(self, case_id: str) -> int | None:
         """The case of an id; `None` if there is none."""
@@ -224,13 +227,18 @@ class RunIndex:
 
     @cached_property
     def _ids(self) -> tuple[Array, Array]:
-        ids = self._cases[0] >> np.uint64(16)
+        ids = self.numbered.keys >> np.uint64(16)
         order = np.argsort(ids, kind="stable")
         return order, ids[order].astype(np.int64)
 
     def case_named(self, name: str) -> int | None:
         """The case of a name; `None` if there is none."""
         return self.number_of(f"{case_key(name):016x}"[:12])
+
+    @property
+    def groups(self) -> Sequence[Group]:
+        """Complaints that are alike, by the numbers in the column `group`."""
+        return self.source.groups
 
     @cached_property
     def flaky(self) -> Mask:
@@ -252,6 +260,8 @@ class RunIndex:
     @cached_property
     def name_ranks(self) -> Array:
         """The place of each case by its name."""
+        if self.numbered.name_ranks is not None:
+            return self.numbered.name_ranks()
         rows, starts = self.by_case
         names = self.texts("case").all(self.attempts)
         mine = [names[row] for row in rows[starts[:-1]].tolist()]
@@ -276,8 +286,8 @@ class RunIndex:
     def keys(self, field: str) -> list[str]:
         """The keys of a field that attempts have, such as those of the metadata, the most frequent first."""
         found = {
-            name.removeprefix(f"{field}."): columns.size
-            for name, columns in self._built.values.items()
+            name.removeprefix(f"{field}."): size
+            for name, size in self.source.sizes().items()
             if name.startswith(f"{field}.")
         }
         for labels in self.people.values() if field == "label" else ():
@@ -287,6 +297,7 @@ class RunIndex:
 
     def slice_fields(self) -> list[str]:
         """The fields by which the run can be cut: those with at least two values, of which few are alone."""
-        plain = [name for name in ("tag", "cluster", "tool", "agent", "model") if self.values(name).size]
+        sizes = self.source.sizes()
+        plain = [name for name in ("tag", "cluster", "tool", "agent", "model") if sizes.get(name)]
         keyed = [f"{field}.{key}" for field in ("meta", "label") for key in self.keys(field)]
         return [*plain, *(name for name in keyed if FIELDS[name.partition(".")[0]].is_keyed)]

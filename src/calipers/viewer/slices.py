@@ -21,7 +21,8 @@ from .case_selection import Selection
 from .deadline import Deadline
 from .facets import cases_with
 from .field_values import FieldValues, shown, term_without, values_of
-from .index_builder import JUDGED, ResultColumn
+from .index_builder import JUDGED
+from .index_source import ResultColumn
 from .run_index import RunIndex
 from .value_column import Array, Mask
 from .wire import Slice, SlicesAnswer

@@ -4,10 +4,10 @@ A column grows at its end as attempts are read, and readers of the first n attem
 value only where some have none. Numbers are numbers; anything else is a code, by which a table has the values.
 """
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, Literal, TypeAlias
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,6 +15,7 @@ Array: TypeAlias = NDArray[Any]
 Mask: TypeAlias = NDArray[np.bool_]
 Kind: TypeAlias = Literal["int", "float", "code"]
 
+_TYPES: Final[Mapping[Kind, Any]] = {"int": np.int64, "float": np.float64, "code": np.uint32}
 _FIRST: Final = 1024
 _EXACT: Final = 1 << 53
 """Whole numbers up to this are floats, too, and compare as these."""
@@ -45,18 +46,40 @@ class GrowingArray:
 class Column:
     """The values of some attempts, by their rows."""
 
-    def __init__(self, kind: Kind) -> None:
+    def __init__(
+        self,
+        kind: Kind,
+        values: Array | None = None,
+        rows: Array | None = None,
+        table: Sequence[Any] = (),
+    ) -> None:
+        """A column.
+
+        Args:
+            kind: of its values.
+            values: it begins with; default: none.
+            rows: of these values; `None`: the first ones.
+            table: the values behind codes.
+        """
         self.kind: Kind = kind
-        self._values = GrowingArray({"int": np.int64, "float": np.float64, "code": np.uint32}[kind])
-        self._rows: GrowingArray | None = None
+        self._values = GrowingArray(_TYPES[kind], values)
+        self._rows = None if rows is None else GrowingArray(np.uint32, rows)
         """`None`: the first rows, without a gap."""
-        self.table: list[Any] = []
+        self.table = list(table)
         """The values behind codes, from code 1; code 0 is no value."""
 
     @property
     def size(self) -> int:
         """How many rows have a value."""
         return self._values.size
+
+    def parts(self, n: int) -> tuple[Array, Array | None]:
+        """The values of the first n rows, and which rows these are; `None`: the first ones."""
+        if self._rows is None:
+            return self._values.view(min(n, self._values.size)), None
+        rows = self._rows.view()
+        end = int(np.searchsorted(rows, n))
+        return self._values.view(end), rows[:end]
 
     def extend(self, rows: Sequence[int], values: Sequence[Any]) -> None:
         """Add the values of later rows."""
@@ -73,19 +96,14 @@ class Column:
 
     def dense(self, n: int) -> tuple[Array, Mask | None]:
         """A value for each of the first n rows, and which of them have one; `None`: all. What is missing is 0."""
-        if self._rows is None:
-            if self._values.size >= n:
-                return self._values.view(n), None
-            rows: Any = slice(0, self._values.size)
-            values = self._values.view()
-        else:
-            rows = self._rows.view()
-            end = int(np.searchsorted(rows, n))
-            rows, values = rows[:end], self._values.view(end)
+        values, rows = self.parts(n)
+        if rows is None and len(values) == n:
+            return values, None
+        where: Any = slice(0, len(values)) if rows is None else rows
         found = np.zeros(n, values.dtype)
-        found[rows] = values
+        found[where] = values
         known = np.zeros(n, np.bool_)
-        known[rows] = True
+        known[where] = True
         return found, known
 
 
@@ -116,26 +134,31 @@ def _key(value: Any) -> Any:
 class ValueColumns:
     """The columns of one thing that attempts have: whole numbers, other numbers, and whatever else, each apart."""
 
-    def __init__(self) -> None:
-        self.parts: dict[Kind, Column] = {}
-        self._books: dict[Kind, CodeBook] = {}
+    def __init__(self, parts: Mapping[Kind, Column] | None = None) -> None:
+        self.parts: dict[Kind, Column] = dict(parts or {})
+        self._book: CodeBook | None = None
 
-    def extend(self, rows: Iterable[int], values: Iterable[Any]) -> None:
+    def extend(self, rows: Sequence[int], values: Sequence[Any]) -> None:
         """Add the values of later rows: numbers, texts, flags, or a tuple of any."""
+        types = set(map(type, values))
+        if len(types) == 1:
+            kind = _KINDS.get(types.pop(), "code")
+            if kind == "code":
+                self._part(kind).extend(rows, self._codes(values))
+                return
+            if kind == "int" and min(values) >= -_EXACT and max(values) <= _EXACT:
+                self._part(kind).extend(rows, values)
+                return
+            if kind == "float" and not any(map(math.isnan, values)):
+                self._part(kind).extend(rows, values)
+                return
         by_kind: dict[Kind, tuple[list[int], list[Any]]] = {}
         for row, value in zip(rows, values, strict=True):
-            kind: Kind = "code"
-            if type(value) is int and -_EXACT <= value <= _EXACT:
-                kind = "int"
-            elif type(value) is float and value == value:  # noqa: PLR0124 - no NaN
-                kind = "float"
-            some = by_kind.get(kind)
-            if some is None:
-                some = by_kind[kind] = ([], [])
+            some = by_kind.setdefault(_kind_of(value), ([], []))
             some[0].append(row)
-            some[1].append(value if kind != "code" else self._code(value))
+            some[1].append(value)
         for kind, (where, what) in by_kind.items():
-            self._part(kind).extend(where, what)
+            self._part(kind).extend(where, self._codes(what) if kind == "code" else what)
 
     def _part(self, kind: Kind) -> Column:
         found = self.parts.get(kind)
@@ -143,11 +166,10 @@ class ValueColumns:
             found = self.parts[kind] = Column(kind)
         return found
 
-    def _code(self, value: Any) -> int:
-        book = self._books.get("code")
-        if book is None:
-            book = self._books["code"] = CodeBook(self._part("code"))
-        return book.code(value)
+    def _codes(self, values: Iterable[Any]) -> list[int]:
+        if self._book is None:
+            self._book = CodeBook(self._part("code"))
+        return list(map(self._book.code, values))
 
     @property
     def size(self) -> int:
@@ -155,6 +177,11 @@ class ValueColumns:
         return sum(column.size for column in self.parts.values())
 
 
-def plain_value(value: Any) -> Any:
-    """A value of a table as it is shown: true and false in small letters."""
-    return msgspec.json.encode(value).decode() if isinstance(value, bool) else str(value)
+_KINDS: Final[Mapping[type, Kind]] = {int: "int", float: "float"}
+
+
+def _kind_of(value: Any) -> Kind:
+    kind: Kind = _KINDS.get(type(value), "code")
+    if (kind == "int" and abs(value) > _EXACT) or (kind == "float" and math.isnan(value)):
+        return "code"
+    return kind

@@ -82,7 +82,7 @@ class ViewedStore:
         self._writing = threading.RLock()
         self._kept: dict[Callable[[], Any], Any] = {}
         self._file = _identity_of(self._writer)
-        self._indexes = RunIndexes(self.reading)
+        self._indexes = RunIndexes(self.reading, None if self.read_only else self.writing)
 
     # ------------------------------------------------------------------ reading
 
