@@ -1,7 +1,7 @@
 // The desk: one attempt, one decision, and the next one. What is decided is shown at once and sent behind; what could not be sent stays, and is
 // said, until the server has it.
 import { lazy, Suspense } from "preact/compat";
-import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Refused, call, read } from "../api";
 import { type Key, keyShortcut, useKeys } from "../keys";
 import { count, fixed, plural } from "../numbers";
@@ -307,20 +307,27 @@ interface BarProps {
 
 function Bar({ question, item, desk, readOnly }: BarProps) {
   const [note, setNote] = useState(item?.own?.note ?? "");
-  const [isNoting, setNoting] = useState(false);
+  const [isNoting, setIsNoting] = useState(false);
+  const noting = useRef(false);
+  const setNoting = (wanted: boolean) => {
+    noting.current = wanted;
+    setIsNoting(wanted);
+  };
+  // Letters that are typed as soon as a note is asked for are no decisions.
+  const decide = (choice: number | null) => noting.current || desk.decide(choice, choice === null ? "" : note);
   const can = item !== undefined && !readOnly;
   const noteKeys = ["c", ...(question.keys.includes("n") ? [] : ["n"])];
   const answers: Key[] = question.choices.map((word, place) => ({
     keys: keysOf(question, place),
     does: WORDS.answerAbout(word),
     when: can,
-    run: () => desk.decide(place, note),
+    run: () => decide(place),
   }));
   useKeys(WORDS.title, [
     ...answers,
-    { keys: "s", does: WORDS.skipAbout, when: can, run: () => desk.decide(null, "") },
+    { keys: "s", does: WORDS.skipAbout, when: can, run: () => decide(null) },
     { keys: noteKeys, does: WORDS.noteAbout, when: can, run: () => setNoting(true) },
-    { keys: ["u", "Backspace"], does: WORDS.undoAbout, when: desk.canUndo && !readOnly, run: desk.undo },
+    { keys: ["u", "Backspace"], does: WORDS.undoAbout, when: desk.canUndo && !readOnly, run: () => noting.current || desk.undo() },
   ]);
   return (
     <footer class="label-bar">
@@ -352,7 +359,7 @@ function Bar({ question, item, desk, readOnly }: BarProps) {
               class={item.own?.value === word ? "label-answer before" : "label-answer"}
               disabled={!can}
               aria-keyshortcuts={keysOf(question, place).map(keyShortcut).filter(Boolean).join(" ") || undefined}
-              onClick={() => desk.decide(place, note)}
+              onClick={() => decide(place)}
             >
               <span class="label-word">
                 <Plain text={oneLine(word, 40)} />
@@ -371,7 +378,7 @@ function Bar({ question, item, desk, readOnly }: BarProps) {
             <button type="button" disabled={!can} title={WORDS.noteAbout} aria-keyshortcuts={keyShortcut("c")} onClick={() => setNoting(!isNoting)}>
               {WORDS.note} <KeyCap name="c" />
             </button>
-            <button type="button" disabled={!can} title={WORDS.skipAbout} aria-keyshortcuts={keyShortcut("s")} onClick={() => desk.decide(null, "")}>
+            <button type="button" disabled={!can} title={WORDS.skipAbout} aria-keyshortcuts={keyShortcut("s")} onClick={() => decide(null)}>
               {WORDS.skip} <KeyCap name="s" />
             </button>
           </>
@@ -383,7 +390,14 @@ function Bar({ question, item, desk, readOnly }: BarProps) {
 
 function NoteInput({ note, onDone }: { note: string; onDone: (note: string) => void }) {
   const input = useRef<HTMLInputElement>(null);
-  useEffect(() => input.current?.focus(), []);
+  const isDone = useRef(false);
+  // Before the next key: it is meant for the note.
+  useLayoutEffect(() => input.current?.focus(), []);
+  const end = (text: string) => {
+    if (isDone.current) return;
+    isDone.current = true;
+    onDone(text);
+  };
   return (
     <input
       ref={input}
@@ -394,13 +408,13 @@ function NoteInput({ note, onDone }: { note: string; onDone: (note: string) => v
       aria-label={WORDS.noteLabel}
       placeholder={WORDS.notePlaceholder}
       onKeyDown={(event) => {
-        if (event.key === "Enter") onDone(event.currentTarget.value.trim());
-        else if (event.key === "Escape") onDone(note);
+        if (event.key === "Enter") end(event.currentTarget.value.trim());
+        else if (event.key === "Escape") end(note);
         else return;
         event.preventDefault();
         event.stopPropagation();
       }}
-      onBlur={(event) => onDone(event.currentTarget.value.trim())}
+      onBlur={(event) => end(event.currentTarget.value.trim())}
     />
   );
 }

@@ -7,6 +7,7 @@ import { setPerson, usePerson } from "../parts/person";
 import { Plain, oneLine } from "../parts/plain";
 import { Missing, SimpleTable } from "../parts/simple-table";
 import { address, go } from "../router";
+import { useSession } from "../shell";
 import { TEXTS } from "../texts";
 import type { LabelQuestion, LabelsAnswer } from "../wire";
 
@@ -96,6 +97,8 @@ function Start({ answer, query }: { answer: LabelsAnswer; query: URLSearchParams
   const [kind, setKind] = useState<Kind>(query.get("scale") ? "scale" : query.get("choices") ? "choices" : "yes");
   const [run, setRun] = useState(query.get("run") ?? answer.runs[0]?.id ?? "");
   const names = answer.runs.find((each) => each.id === run)?.evaluators ?? [];
+  const session = useSession();
+  if (session?.read_only) return <p class="quiet">{WORDS.readOnly}</p>;
   if (!answer.runs.length) return <p class="quiet">{WORDS.noRuns}</p>;
   const begin = (event: SubmitEvent) => {
     event.preventDefault();
@@ -122,7 +125,7 @@ function Start({ answer, query }: { answer: LabelsAnswer; query: URLSearchParams
       <h2>{WORDS.start}</h2>
       <label class="field">
         <span>{WORDS.whoAreYou}</span>
-        <input type="text" name="person" required maxLength={200} value={person ?? ""} autocomplete="name" />
+        <input type="text" name="person" required maxLength={200} defaultValue={person ?? ""} autocomplete="name" />
         <span class="quiet">{WORDS.whoHint}</span>
       </label>
       <label class="field">
@@ -137,7 +140,7 @@ function Start({ answer, query }: { answer: LabelsAnswer; query: URLSearchParams
       </label>
       <label class="field">
         <span>{WORDS.question}</span>
-        <input type="text" name="question" required maxLength={200} list="label-names" value={query.get("question") ?? ""} autocomplete="off" />
+        <input type="text" name="question" required maxLength={200} list="label-names" defaultValue={query.get("question") ?? ""} autocomplete="off" />
         <datalist id="label-names">
           {names.map((name) => (
             <option key={name} value={name} />
@@ -160,12 +163,12 @@ function Start({ answer, query }: { answer: LabelsAnswer; query: URLSearchParams
         ))}
         {kind === "scale" && (
           <label class="inside">
-            <input type="text" name="scale" required pattern="\d+-\d+" value={query.get("scale") ?? "1-5"} aria-label={WORDS.scale} /> <span class="quiet">{WORDS.scaleHint}</span>
+            <input type="text" name="scale" required pattern="\d+-\d+" defaultValue={query.get("scale") ?? "1-5"} aria-label={WORDS.scale} /> <span class="quiet">{WORDS.scaleHint}</span>
           </label>
         )}
         {kind === "choices" && (
           <label class="inside">
-            <input type="text" name="choices" required value={query.get("choices") ?? ""} aria-label={WORDS.choices} /> <span class="quiet">{WORDS.choicesHint}</span>
+            <input type="text" name="choices" required defaultValue={query.get("choices") ?? ""} aria-label={WORDS.choices} /> <span class="quiet">{WORDS.choicesHint}</span>
           </label>
         )}
       </fieldset>
