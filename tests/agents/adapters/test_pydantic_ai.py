@@ -200,6 +200,32 @@ def test_interceptors_see_the_arguments_that_the_model_chose_as_the_trace_has_th
     assert calls == one.asked == [("count", {"word": "a"}), ("count", {"word": "b", "times": "2"})]
 
 
+@pytest.mark.parametrize("is_marked", [False, True])
+def test_an_agent_that_a_tool_asks_is_one_call_and_its_marked_tools_are_calls_of_their_own(
+    intercepted, is_marked
+):
+    def look_up(word: str) -> str:
+        return f"{word} found"
+
+    async def ask(word: str) -> str:
+        """Ask the other agent."""
+        return (await inner.run(f"look up {word}")).output
+
+    inner = Agent(FunctionModel(model), tools=[tool(look_up) if is_marked else look_up])
+    asks = FunctionModel(
+        lambda messages, info: ModelResponse(
+            parts=[ToolCallPart("ask", {"word": "a"}) if len(messages) == 1 else TextPart("done")]
+        )
+    )
+    outer = Agent(asks, tools=[ask])
+    report, one = intercepted(lambda: evaluate(PydanticAIAdapter(outer), Case(inputs="x")))
+    trace = report.cases[0].trace
+    names = ["ask", *(["look_up"] if is_marked else [])]
+    assert [call.name for call in trace.tool_calls] == names
+    assert sorted(name for name, _ in one.asked) == names
+    assert len(trace.llm_calls) == 2
+
+
 def quote(word: str) -> int:
     return len(word)
 

@@ -3,14 +3,18 @@
 A call of an output tool is how pydantic-ai lets its model answer: it is the answer, and no tool call. A tool that raised
 `ModelRetry`, or was called with arguments that do not fit, is a failed call. The messages say when a model was asked and when it
 answered; what a tool took, and that it raised, is known of a capability of the run, by which tools also go through the interceptors.
+
+Runs take capabilities since pydantic-ai 1.86. An agent of an earlier release is recorded without the times of its tools, and does not run
+where interceptors are set.
 """
 
 import functools
+import inspect
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from importlib.util import find_spec
+from importlib.metadata import version
 from time import perf_counter
 from typing import Any
 
@@ -18,6 +22,7 @@ from calipers.agents.event_log import error_text
 from calipers.agents.recording import Recording
 from calipers.agents.tool_interception import are_tools_intercepted, await_tool
 from calipers.data.trace import Trace, Turn, TurnType
+from calipers.errors import TaskContractError
 from calipers.models.model_answer import Usage as Tokens
 from calipers.models.prices import cost_of
 from calipers.models.pydantic_ai_model import PROVIDERS
@@ -27,6 +32,8 @@ from calipers.spans.messages import Call, Message, Result, Usage, read_messages,
 from .framework import FrameworkAdapter, load_framework, no_agent, tell
 
 _MESSAGES = "messages"
+_FIRST = "1.86"
+"""The first release whose runs take capabilities."""
 
 
 @dataclass(frozen=True)
@@ -84,8 +91,13 @@ class PydanticAIAdapter(FrameworkAdapter):
         prompt = inputs if isinstance(inputs, str | list) else str(inputs)
         options = {"message_history": before, **(self.options or {})}
         runs: dict[str, _ToolRun] = {}
-        if are_tools_intercepted() or _has_capabilities():
+        if _has_capabilities():
             options["capabilities"] = [*(options.get("capabilities") or ()), _capability_class()(runs)]
+        elif are_tools_intercepted():
+            raise TaskContractError(
+                f"faults, tapes and other interceptors need pydantic-ai {_FIRST} or later, whose runs take capabilities, and this is "
+                f"{version('pydantic-ai-slim')}: pip install --upgrade 'calipers[pydantic-ai]'"
+            )
         with capture_run_messages() as captured:
             try:
                 result = await self.agent.run(prompt, **options)
@@ -100,8 +112,9 @@ class PydanticAIAdapter(FrameworkAdapter):
 
 @functools.cache
 def _has_capabilities() -> bool:
-    """Whether this release of pydantic-ai has them; one without tells no times of tools."""
-    return find_spec("pydantic_ai.capabilities") is not None
+    """Whether the runs of this release of pydantic-ai take them. Some earlier ones have them only for an agent as a whole."""
+    framework = load_framework("pydantic_ai.agent", "pydantic-ai", "pydantic-ai")
+    return "capabilities" in inspect.signature(framework.AbstractAgent.run).parameters
 
 
 @functools.cache
