@@ -82,7 +82,7 @@ def test_it_says_what_calipers_compare_says(viewed, path, capsys, monkeypatch):
     (pair,) = settled(viewed).pairs
     compare(runs=["old", "new"], store=str(path))
     said = capsys.readouterr().out
-    for line in (*pair.lead, pair.rate.sentence, *pair.flip_notes):
+    for line in (*pair.lead, pair.rate.sentence, pair.measures_note, *pair.flip_notes):
         assert line in said.replace("\n", " ") or line in said, line
     for row in (*pair.evaluators, *pair.slices, *pair.measures):
         assert row.name in said
@@ -201,6 +201,11 @@ def test_flips_tell_what_came_and_why(viewed):
     assert (assertion.name, assertion.baseline, assertion.candidate) == ("correct", True, False)
     assert (assertion.baseline_reason, assertion.candidate_reason) == ("said 3", "said 99")
     assert found.flips_total == 3
+
+
+def test_each_evaluator_says_in_how_many_flips_it_changed_its_mind(viewed):
+    (pair,) = settled(viewed).pairs
+    assert {row.name: (row.broken, row.fixed) for row in pair.evaluators} == {"correct": (1, 2), "size": (0, 0)}  # fmt: skip
 
 
 @pytest.mark.parametrize(

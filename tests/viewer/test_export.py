@@ -107,6 +107,15 @@ def test_a_comparison_has_its_differences_and_its_flips(exported):
     assert {row["baseline_gave"] for row in flips} == {"true"}
 
 
+def test_of_several_runs_the_one_that_is_looked_at_is_exported(exported):
+    three = "a=first&b=third&c=second"
+    differences = until(lambda: ready(exported, f"of=differences&{three}&candidate=2"), bool)
+    by_name = {row["name"]: row for row in differences}
+    assert float(by_name["EqualsExpected"]["difference"]) == pytest.approx(4 / 12 - 8 / 12)
+    assert len(table(exported, f"of=flips&{three}&candidate=2")) == 12
+    assert table(exported, f"of=flips&{three}") == []
+
+
 @pytest.mark.parametrize(
     ("query", "says"),
     [

@@ -506,6 +506,8 @@ export interface DifferenceRow {
   smallest: number;
   cases: number;
   notes: string[];
+  broken: number;
+  fixed: number;
   spoken: string;
 }
 
@@ -517,6 +519,7 @@ export interface ComparedPair {
   rate: DifferenceRow | null;
   evaluators: DifferenceRow[];
   measures: DifferenceRow[];
+  measures_note: string;
   slices: DifferenceRow[];
   labels: [string, string][];
   warnings: string[];
@@ -596,6 +599,7 @@ export interface TraceDifference {
   first_call: StepPair | null;
   left_out: number;
   left_out_tools: string[];
+  cut: boolean;
   baseline: TraceTotals;
   candidate: TraceTotals;
 }

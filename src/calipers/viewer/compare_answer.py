@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from time import monotonic
 from typing import Final, NamedTuple
 
+import msgspec
+
 from calipers.comparison.case_pairs import PairBy
 from calipers.comparison.change import Change
 from calipers.comparison.comparison import Comparison
@@ -158,11 +160,12 @@ def _pair(found: Comparison, place: int) -> ComparedPair:
         outcome=found.conclusion.outcome,
         facts=say.summary_lines(found),
         rate=None if found.pass_rate is None else difference_row(found.pass_rate),
-        evaluators=[difference_row(each) for each in found.evaluators],
+        evaluators=[_evaluator_row(each, found.flips) for each in found.evaluators],
         measures=[difference_row(each) for each in found.measures],
+        measures_note=say.times_note(found) or "",
         slices=[difference_row(each) for each in found.slices],
         labels=[(each.name, say.label_text(each)) for each in found.labels],
-        warnings=[*say.notes(found), *filter(None, [say.times_note(found)])],
+        warnings=say.notes(found),
         differing=[*changed, *apart][:_NAMED],
         differing_total=len(changed) + len(apart),
         unpaired=[
@@ -176,6 +179,16 @@ def _pair(found: Comparison, place: int) -> ComparedPair:
         flips=counts,
         flip_notes=say.flip_notes(found),
         footnote=say.footnote(found),
+    )
+
+
+def _evaluator_row(change: Change, flips: Sequence[Flip]) -> DifferenceRow:
+    """A column of an evaluator, with the flips in which it changed its mind."""
+    said = [each for flip in flips for each in flip.assertions if each.name == change.name]
+    return msgspec.structs.replace(
+        difference_row(change),
+        broken=sum(each.baseline is True for each in said),
+        fixed=sum(each.candidate is True for each in said),
     )
 
 

@@ -156,13 +156,31 @@ def difference_table(
     *,
     a: str,
     b: str,
+    c: str = "",
+    d: str = "",
+    e: str = "",
+    f: str = "",
+    candidate: int = 1,
     pair_by: PairBy = "content",
     these_cases: bool = False,
     lower: list[str] | None = None,
 ) -> Download:
-    """What differs between two runs, column by column."""
-    found = compare_answer(viewed, a=a, b=b, limit=0, pair_by=pair_by, these_cases=these_cases, lower=lower)
-    (pair,) = _compared(found).pairs
+    """What differs between the first run and the one at the place `candidate`, column by column, as where all of them are compared."""
+    found = compare_answer(
+        viewed,
+        a=a,
+        b=b,
+        c=c,
+        d=d,
+        e=e,
+        f=f,
+        of=candidate,
+        limit=0,
+        pair_by=pair_by,
+        these_cases=these_cases,
+        lower=lower,
+    )
+    pair = _compared(found).pairs[candidate - 1]
     titles = ["name", "kind", "baseline", "candidate", *_ends("difference"), "scale", "mark", "sentence"]
     all_rows = [*([pair.rate] if pair.rate else []), *pair.evaluators, *pair.measures, *pair.slices]
     rows = (
@@ -180,12 +198,17 @@ def flip_table(
     *,
     a: str,
     b: str,
+    c: str = "",
+    d: str = "",
+    e: str = "",
+    f: str = "",
+    candidate: int = 1,
     q: str = "",
     pair_by: PairBy = "content",
     these_cases: bool = False,
     lower: list[str] | None = None,
 ) -> Download:
-    """The cases that pass in one of two runs only."""
+    """The cases that pass in the first run only, or only in the one at the place `candidate`."""
 
     def page(after: str) -> CompareAnswer:
         return _compared(
@@ -193,6 +216,11 @@ def flip_table(
                 viewed,
                 a=a,
                 b=b,
+                c=c,
+                d=d,
+                e=e,
+                f=f,
+                of=candidate,
                 q=q,
                 after=after,
                 limit=_FLIPS,

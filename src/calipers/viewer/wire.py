@@ -757,6 +757,10 @@ class DifferenceRow(_Wire, kw_only=True, frozen=True):
     """Of the candidate."""
     notes: list[str] = []
     """Why the two columns may not mean the same, and what was lost."""
+    broken: int = 0
+    """Of an assertion: flips in which it held in the baseline, and holds no more."""
+    fixed: int = 0
+    """Flips in which it holds in the candidate only."""
     spoken: str = ""
 
 
@@ -794,6 +798,8 @@ class ComparedPair(_Wire, kw_only=True, frozen=True):
     rate: DifferenceRow | None
     evaluators: list[DifferenceRow]
     measures: list[DifferenceRow]
+    measures_note: str
+    """What times are; "" where none were compared."""
     slices: list[DifferenceRow]
     """By tag."""
     labels: list[tuple[str, str]]

@@ -1,7 +1,7 @@
 // Two texts as one, with what is gone and what is new: by sign, underline or strike-through, and colour.
 import { useMemo, useState } from "preact/hooks";
 import { TEXTS } from "../texts";
-import { type Difference, type LineRow, type Run, difference } from "./difference";
+import { type Difference, type LineRow, type Run, difference, words } from "./difference";
 import { count } from "../numbers";
 import { Plain, withoutCodes } from "./plain";
 
@@ -35,6 +35,32 @@ export function Diff({ before, after, beforeName, afterName, mono = false }: Dif
       {leftOut > 0 && <p class="quiet">{TEXTS.value.diffCut(count(leftOut))}</p>}
     </div>
   );
+}
+
+/** Two short texts in a line, without a legend. Where they have little in common, one stands after the other. */
+export function InlineDiff({ before, after, beforeName, afterName }: Omit<DiffProps, "mono">) {
+  const runs = useMemo(() => inOneLine(withoutCodes(before), withoutCodes(after)), [before, after]);
+  if (before === after) return <Plain text={before} />;
+  return (
+    <>
+      {runs.map((run, index) => (
+        <span key={index} title={run.kind === "gone" ? TEXTS.value.onlyIn(beforeName) : run.kind === "new" ? TEXTS.value.onlyIn(afterName) : undefined}>
+          <RunView run={run} signed />
+        </span>
+      ))}
+    </>
+  );
+}
+
+function inOneLine(before: string, after: string): Run[] {
+  const runs = words(before, after);
+  const same = runs.reduce((sum, run) => sum + (run.kind === "same" ? run.text.trim().length : 0), 0);
+  if (same * 3 >= Math.max(before.length, after.length)) return runs;
+  return [
+    { kind: "gone", text: before },
+    { kind: "same", text: " " },
+    { kind: "new", text: after },
+  ];
 }
 
 function Words({ runs, mono }: { runs: Run[]; mono: boolean }) {

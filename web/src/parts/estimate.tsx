@@ -89,13 +89,15 @@ interface DifferenceOptions {
   extent: number;
   /** Whether larger is better; `null`: neither. */
   upIsGood?: boolean | null;
+  /** Whether it is no luck, where more is known than that the interval does not hold 0. */
+  isSure?: boolean;
 }
 
 /** A difference and its interval, with zero in the middle. Grey while the interval holds 0, however large the difference. */
-export function DifferenceGlyph({ difference, interval, extent, upIsGood = true }: DifferenceOptions) {
+export function DifferenceGlyph({ difference, interval, extent, upIsGood = true, isSure = true }: DifferenceOptions) {
   const middle = WIDTH / 2;
   const x = (at: number) => middle + (Math.min(Math.max(at / (extent || 1), -1), 1) * (WIDTH - 2 * EDGE)) / 2;
-  const unclear = !interval || (interval.low <= 0 && interval.high >= 0);
+  const unclear = !isSure || !interval || (interval.low <= 0 && interval.high >= 0);
   const tone = unclear || upIsGood === null ? "unclear" : difference > 0 === upIsGood ? "better" : "worse";
   return (
     <svg class={`glyph glyph-${tone}`} viewBox={`0 0 ${WIDTH} ${HEIGHT}`} width={WIDTH} height={HEIGHT} aria-hidden="true" focusable="false">
