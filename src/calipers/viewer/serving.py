@@ -47,6 +47,8 @@ def serve(
         server = server_module.ViewerServer(
             viewed, host=host, port=port, password=password, trusted_hosts=trusted_hosts
         )
+        if server.without_page is not None:
+            print(server.without_page, flush=True)  # noqa: T201 - as below
         print(f"{server.address(path)}  (Ctrl-C ends it)", flush=True)  # noqa: T201 - that is what it is for
         server.run()
 

@@ -79,6 +79,8 @@ def _password(options: ViewOptions) -> str | None:
 
 def _tell(server: Any, path: str, options: ViewOptions) -> None:
     """Say where the viewer is, and open it."""
+    if server.without_page is not None:
+        note(server.without_page)
     note(
         f"Showing {server.viewed.url}{' for reading only' if server.viewed.read_only else ''}; Ctrl-C ends it"
     )
