@@ -94,6 +94,7 @@ export const TEXTS = {
     focus: "filter",
     facets: "Narrow down",
     leftOut: (count: string) => `${count} more values`,
+    alone: (count: string) => `${count} values, each in one case`,
     timedOut: "Not all were counted in time.",
   },
 

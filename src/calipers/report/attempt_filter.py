@@ -115,9 +115,8 @@ class Term(msgspec.Struct, frozen=True, kw_only=True):
     def __str__(self) -> str:
         shown = [str(value) for value in self.values]
         value = shown[0] if len(shown) == 1 else f"({f' {_OR} '.join(shown)})"
-        key = self.key if re.fullmatch(_BARE_KEY, self.key) else _quoted(self.key)
         sign = ":~" if self.operator == "~" else self.operator
-        return f"{'-' * self.is_negated}{self.field}{f'.{key}' if self.key else ''}{sign}{value}"
+        return f"{'-' * self.is_negated}{field_text(self.field, self.key)}{sign}{value}"
 
 
 class AttemptFilter(msgspec.Struct, frozen=True):
@@ -286,6 +285,13 @@ def without_comparison(wanted: AttemptFilter, *, also: Iterable[str] = ()) -> At
                 f"filter {str(wanted)!r:.300}: {str(term)!r} means something only where {what} compared: leave it out here"
             )
     return wanted
+
+
+def field_text(field: str, key: str) -> str:
+    """How a field is written: `tag`, `meta.lang` or `meta."two words"`."""
+    if not key:
+        return field
+    return f"{field}.{key if re.fullmatch(_BARE_KEY, key) else _quoted(key)}"
 
 
 def field_named(text: str, *, why: str) -> Term:

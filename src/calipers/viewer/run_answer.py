@@ -11,6 +11,7 @@ from typing import Final
 
 import msgspec
 
+from calipers.report.attempt_filter import field_text
 from calipers.report.report import Report
 from calipers.stats.number_text import plural
 from calipers.stores.run_info import RunInfo
@@ -175,5 +176,5 @@ def _fields(says: Statement, index: RunIndex) -> list[str]:
     """Fields by which the run can be cut; while it is being read, as far as its counts tell them."""
     if index.state.state != "reading":
         return index.slice_fields()
-    labels = [f"label.{name}" for name, summary in says.summaries.items() if summary.labels]
+    labels = [field_text("label", name) for name, summary in says.summaries.items() if summary.labels]
     return [*(["tag"] if says.report.slices() else []), *labels]

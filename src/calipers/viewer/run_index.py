@@ -15,6 +15,7 @@ import numpy as np
 
 from calipers.data.human_label import HumanLabel
 from calipers.report.attempt_fields import FIELDS
+from calipers.report.attempt_filter import field_text
 
 from .index_builder import PARTS, PEEKS, case_key, microseconds
 from .index_source import Group, IndexSource, Numbered, Peek, ResultColumn
@@ -296,8 +297,8 @@ class RunIndex:
         return sorted(found, key=lambda key: (-found[key], key))
 
     def slice_fields(self) -> list[str]:
-        """The fields by which the run can be cut: those with at least two values, of which few are alone."""
+        """The fields by which the run can be cut, as a filter writes them: those of which some attempt has a value."""
         sizes = self.source.sizes()
         plain = [name for name in ("tag", "cluster", "tool", "agent", "model") if sizes.get(name)]
-        keyed = [f"{field}.{key}" for field in ("meta", "label") for key in self.keys(field)]
+        keyed = [field_text(field, key) for field in ("meta", "label") for key in self.keys(field)]
         return [*plain, *(name for name in keyed if FIELDS[name.partition(".")[0]].is_keyed)]

@@ -31,7 +31,7 @@ type View = "talk" | "waterfall" | "io" | "json";
 const VIEWS: View[] = ["talk", "waterfall", "io", "json"];
 
 const SHORT = { characters: 1200, lines: 14 };
-const FULL = { characters: 60_000, lines: 2000 };
+const FULL = { characters: 20_000, lines: 200 };
 
 export default function Case({ place, run, id }: PageProps<"run" | "id">) {
   const { query } = place;
@@ -215,7 +215,7 @@ function Why({ attempt }: { attempt: AttemptView }) {
         {attempt.error !== null ? (
           <div class="why-text">
             <strong class="prose">
-              {attempt.error_type && <Plain text={`${attempt.error_type}: `} />}
+              {attempt.error_type && !attempt.error.startsWith(attempt.error_type) && <Plain text={`${attempt.error_type}: `} />}
               <Plain text={attempt.error} />
             </strong>
             {attempt.traceback && <Traceback text={attempt.traceback} />}

@@ -161,7 +161,9 @@ function NoneFound({ clear }: { clear: () => void }) {
 function facetFields(whole: RunAnswer, answer: CasesAnswer | undefined): [string, string][] {
   const asserted = (answer?.columns ?? []).filter((column) => column.kind === "assertion").map((column) => `eval.${keyText(column.name)}`);
   const fields = ["status", ...whole.slices, ...asserted];
-  return [...new Set(fields)].map((field) => [field, titleOf(field)]);
+  const unique = [...new Set(fields)];
+  const titles = unique.map(titleOf);
+  return unique.map((field, place): [string, string] => [field, titles.filter((title) => title === titles[place]).length > 1 ? oneLine(field, 40) : (titles[place] ?? field)]);
 }
 
 /** A name as it stands after the dot of a field. */
@@ -170,7 +172,8 @@ function keyText(name: string): string {
 }
 
 function titleOf(field: string): string {
-  return oneLine(field.replace(/^(meta|label|eval)\./, ""), 40);
+  const key = field.replace(/^(meta|label|eval)\./, "");
+  return oneLine(/^".*"$/s.test(key) ? key.slice(1, -1).replace(/\\(.)/gs, "$1") : key, 40);
 }
 
 // ---------------------------------------------------------------------- columns

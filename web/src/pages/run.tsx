@@ -24,6 +24,7 @@ import type { FailureGroup, GroupsAnswer, Headline, Progress, RunAnswer, RunRow,
 import "./run.css";
 
 const REFRESH = 4000;
+const READING = 1000;
 
 export default function Run({ place, run }: PageProps<"run">) {
   const asked = useAnswer<RunAnswer>(call(`/runs/${encodeURIComponent(run)}`));
@@ -80,6 +81,14 @@ function useRefresh(progress: Progress | undefined, answer: RunAnswer | undefine
     const timer = setTimeout(again, hasEnded ? 0 : REFRESH);
     return () => clearTimeout(timer);
   }, [isNews, hasEnded, answer]);
+  // A run that was read to its end is no other run: its revision does not tell.
+  const isReading = answer?.index.state === "reading";
+  const isRead = progress?.index?.state === "ready";
+  useEffect(() => {
+    if (!isReading) return undefined;
+    const timer = setTimeout(again, isRead ? 0 : READING);
+    return () => clearTimeout(timer);
+  }, [isReading, isRead, answer]);
 }
 
 function About({ row }: { row: RunRow }) {
@@ -423,7 +432,7 @@ function Slices({ run, revision, fields, evaluators, place, cases }: SlicesOptio
 }
 
 function slicesNote(answer: SlicesAnswer): string {
-  const parts = [TEXTS.run.correction(answer.correction, plural(answer.looked_at, "slice"))];
+  const parts = answer.looked_at ? [TEXTS.run.correction(answer.correction, plural(answer.looked_at, "slice"))] : [];
   if (answer.left_out) parts.push(TEXTS.run.slicesLeftOut(plural(answer.left_out, "value")));
   if (answer.timed_out) parts.push(TEXTS.filter.timedOut);
   return parts.join(" · ");
@@ -470,7 +479,7 @@ function sliceColumns(answer: SlicesAnswer, cases: (q?: string) => string): Colu
       plain: (slice) => slice.adjusted_p,
       cell: (slice) =>
         slice.adjusted_p === null ? null : (
-          <span class={slice.differs ? "tone-strong" : "quiet"}>
+          <span class={`chance ${slice.differs ? "tone-strong" : "quiet"}`}>
             {slice.differs ? texts.differs : texts.unclear} <span class="number quiet">{chance(slice.adjusted_p)}</span>
           </span>
         ),

@@ -13,7 +13,7 @@ import { KeyCap } from "../parts/key";
 import { compareAddress, useMarked } from "../parts/marked";
 import { Page, Trouble, Waiting } from "../parts/page";
 import { Commit, GateView, RunStateView, withProgress } from "../parts/run-facts";
-import { SimpleTable } from "../parts/simple-table";
+import { CsvLink, SimpleTable } from "../parts/simple-table";
 import { Ago } from "../parts/time";
 import { address, go, withQuery } from "../router";
 import type { PageProps } from "../routes";
@@ -49,6 +49,7 @@ export default function Runs({ place }: PageProps) {
   const change = (changes: Record<string, string | null>) => go(withQuery(changes), { replace: true });
   const columns = useColumns(marked, toggle, here, move);
   const filterProblem = asked.error?.problem.code === "bad_filter" ? asked.error.problem : undefined;
+  const csv = call("/export.csv", { of: "runs", q, sort });
   const isEmptyStore = asked.answer !== undefined && asked.answer.total === 0 && !q;
   return (
     <Page
@@ -90,7 +91,7 @@ export default function Runs({ place }: PageProps) {
                   id={(row) => row.id}
                   sort={sort}
                   onSort={(text) => change({ sort: text })}
-                  csv={call("/export.csv", { of: "runs", q, sort })}
+                  csv={csv}
                   rowClass={(row) => (row.id === here ? "row-here" : undefined)}
                   tools={
                     next && (
@@ -101,10 +102,16 @@ export default function Runs({ place }: PageProps) {
                   }
                 />
               )}
-              {isNarrow && next && (
-                <button type="button" onClick={loadMore}>
-                  {TEXTS.tables.more}
-                </button>
+              {isNarrow && (
+                <div class="table-foot">
+                  {next && (
+                    <button type="button" onClick={loadMore}>
+                      {TEXTS.tables.more}
+                    </button>
+                  )}
+                  <span class="grow" />
+                  <CsvLink href={csv} />
+                </div>
               )}
             </div>
           )}

@@ -35,12 +35,16 @@ export function sortedWay(sort: string, column: { sort?: string }): "ascending" 
   return !column.sort || (sort !== column.sort && sort !== `-${column.sort}`) ? "none" : sort.startsWith("-") ? "descending" : "ascending";
 }
 
+/** What a spreadsheet may compute: as in `calipers.views.csv_file`. */
+const FORMULA = /^(?:[\s\ufeff\u200b]*[=+\-@＝＋－＠]|\t)/;
+const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/;
+
 /** A table as CSV. What a spreadsheet would take for a formula is quoted by an apostrophe. */
 export function csvOf(head: string[], rows: (string | number | null | undefined)[][]): string {
   const cell = (value: string | number | null | undefined) => {
     if (value === null || value === undefined) return "";
     let text = String(value);
-    if (typeof value === "string" && /^[=+\-@\t\r]/.test(text)) text = `'${text}`;
+    if (typeof value === "string" && FORMULA.test(text) && !NUMBER.test(text)) text = `'${text}`;
     return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   };
   return [head, ...rows].map((row) => row.map(cell).join(",")).join("\r\n") + "\r\n";

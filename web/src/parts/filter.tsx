@@ -292,7 +292,9 @@ function Facet({ run, q, field, title, startsOpen, isOn, toggle }: FacetState) {
   const [isOpen, setIsOpen] = useState(startsOpen);
   const [all, setAll] = useState(false);
   const { answer } = useAnswer<FacetsAnswer>(isOpen ? call(`/runs/${encodeURIComponent(run)}/facets`, { q, field }) : null);
-  const values = answer ? (all ? answer.values : answer.values.slice(0, FEW)) : [];
+  // Where every case has a value of its own, a list of them narrows nothing down.
+  const isAlone = answer !== undefined && answer.values.length > FEW && answer.values.every((each) => each.cases === 1);
+  const values = answer ? (all ? answer.values : isAlone ? [] : answer.values.slice(0, FEW)) : [];
   const most = Math.max(...(answer?.values.map((each) => each.cases) ?? []), 1);
   const hidden = answer ? answer.values.length - values.length + answer.left_out : 0;
   return (
@@ -311,7 +313,7 @@ function Facet({ run, q, field, title, startsOpen, isOn, toggle }: FacetState) {
       </ul>
       {hidden > 0 && answer && answer.values.length > values.length && (
         <button type="button" class="quiet-button" onClick={() => setAll(true)}>
-          {TEXTS.filter.leftOut(count(hidden))}
+          {isAlone ? TEXTS.filter.alone(count(hidden)) : TEXTS.filter.leftOut(count(hidden))}
         </button>
       )}
       {answer?.timed_out && <p class="quiet">{TEXTS.filter.timedOut}</p>}

@@ -128,7 +128,7 @@ function TalkStep({ steps, bodies, at, found, selected, onSelect }: TraceTalkPro
 function Who({ steps, at }: { steps: Steps; at: number }) {
   const facts: string[] = [];
   if (steps.took[at] !== null && steps.kind[at] !== "user") facts.push(seconds(steps.took[at]!));
-  if (steps.tokensIn[at] !== null || steps.tokensOut[at] !== null) facts.push(`${count(steps.tokensIn[at] ?? 0)} → ${count(steps.tokensOut[at] ?? 0)}`);
+  if (steps.tokensIn[at] !== null || steps.tokensOut[at] !== null) facts.push(`${steps.tokensIn[at] === null ? "–" : count(steps.tokensIn[at]!)} → ${steps.tokensOut[at] === null ? "–" : count(steps.tokensOut[at]!)}`);
   if (steps.cost[at] !== null) facts.push(dollars(steps.cost[at]!));
   return (
     <div class="said-who">
