@@ -161,7 +161,7 @@ export function Plot(options: PlotOptions) {
                     const dot = <Dot kind={index % COLOURS} x={px(x)} y={py(y)} large={x === shownAt} />;
                     const href = link?.(index, point);
                     return href ? (
-                      <a key={point} href={href} tabIndex={-1}>
+                      <a key={point} href={href} tabIndex={-1} aria-label={readAt(x)}>
                         <circle class="chart-target" cx={px(x)} cy={py(y)} r={12} />
                         {dot}
                       </a>
