@@ -189,7 +189,7 @@ def compare_unpaired(
         interval = t_around(p - q, var_p + var_q, df, confidence, "welch")
         test, p_value = "welch-t", two_sided(p - q, var_p + var_q, df)
     if _passed_or_not(first) and _passed_or_not(second):
-        interval = _of_two_rates(
+        interval = interval_of_two_rates(
             rate([(sum(case), len(case)) for case in first], clusters=first_clusters, confidence=confidence),
             rate(
                 [(sum(case), len(case)) for case in second], clusters=second_clusters, confidence=confidence
@@ -288,6 +288,10 @@ def two_sided(value: float, variance: float, df: float) -> float:
     return min(1.0, 2 * student_t_cdf(-abs(value) / sqrt(variance), df))
 
 
+_VANISHED = 1e-300
+"""A chance, relative to the likeliest one, from which on none is counted: of many cases most tables are that unlikely."""
+
+
 def fisher_exact(passed: int, failed: int, passed_too: int, failed_too: int) -> float:
     """Fisher's exact two-sided p-value (1922): all tables with the same margins that are no likelier than this one."""
     n, m, total = passed + failed, passed_too + failed_too, passed + passed_too
@@ -296,10 +300,14 @@ def fisher_exact(passed: int, failed: int, passed_too: int, failed_too: int) -> 
     # Each table's chance relative to the likeliest one: what vanishes is far below any p-value that matters.
     chances = {mode: 1.0}
     for k in range(mode, highest):
-        chances[k + 1] = chances[k] * (n - k) * (total - k) / ((k + 1) * (m - total + k + 1))
+        chances[k + 1] = chance = chances[k] * (n - k) * (total - k) / ((k + 1) * (m - total + k + 1))
+        if chance < _VANISHED:
+            break
     for k in range(mode, lowest, -1):
-        chances[k - 1] = chances[k] * k * (m - total + k) / ((n - k + 1) * (total - k + 1))
-    seen = chances[passed] * (1 + 1e-7)  # tables equally likely on paper differ in their last digits
+        chances[k - 1] = chance = chances[k] * k * (m - total + k) / ((n - k + 1) * (total - k + 1))
+        if chance < _VANISHED:
+            break
+    seen = chances.get(passed, 0.0) * (1 + 1e-7)  # tables equally likely on paper differ in their last digits
     return min(1.0, fsum(way for way in chances.values() if way <= seen) / fsum(chances.values()))
 
 
@@ -344,7 +352,7 @@ def _of_equal_differences(
     return newcombe_paired(*(count * size / n for count in counts), confidence=confidence)
 
 
-def _of_two_rates(one: Estimate | None, two: Estimate | None) -> Interval | None:
+def interval_of_two_rates(one: Estimate | None, two: Estimate | None) -> Interval | None:
     """Newcombe's way to put together the intervals of two independent rates."""
     if one is None or two is None or one.interval is None or two.interval is None:
         return None

@@ -169,19 +169,68 @@ def rate_from_counts(successes: float, n: int, *, confidence: float = 0.95) -> E
 
 
 def mean_from_moments(
-    n: int, mean: float | None, variance: float | None, *, confidence: float = 0.95
+    n: int,
+    mean: float | None,
+    variance: float | None,
+    *,
+    bounds: tuple[float, float] | None = None,
+    n_observations: int | None = None,
+    confidence: float = 0.95,
 ) -> Estimate | None:
-    """The mean score of `n` cases attempted once each, from their mean and sample variance (see `Moments`).
+    """The mean score of `n` cases, from the mean and the sample variance of the cases' means (see `Moments`): what `mean` gives.
 
-    `mean` is `None` for no case at all, `variance` for fewer than two.
+    Args:
+        n: how many cases.
+        mean: of the cases' means; `None` for no case at all.
+        variance: of the cases' means, with divisor n - 1; `None` for fewer than two cases.
+        bounds: the smallest and the largest score there can be; `None` if that is not known.
+        n_observations: attempts at all cases; default: one each.
+        confidence: of the interval.
     """
     check_confidence(confidence)
     if n < 0 or (n > 0 and mean is None) or (n > 1 and variance is None):
         raise ValueError(f"{n!r} cases cannot have mean {mean!r} and variance {variance!r}")
     if n == 0 or mean is None:
         return None
-    interval = mean_interval(n, mean, variance, confidence=confidence) if variance else None
-    return Estimate(value=mean, interval=interval, n_units=n, n_observations=n)
+    interval = None
+    if bounds is not None and n > 1:
+        width = _width(bounds)
+        agrees = not variance or variance <= (_ROUNDING * max(abs(mean), width)) ** 2
+        spread = 0.0 if agrees or variance is None else variance / n / width**2
+        interval = _between_bounds((mean - bounds[0]) / width, spread, float(n), n - 1, bounds, confidence)
+    elif variance and bounds is None:
+        interval = mean_interval(n, mean, variance, confidence=confidence)
+    return Estimate(
+        value=mean,
+        interval=interval,
+        n_units=n,
+        n_observations=n if n_observations is None else n_observations,
+    )
+
+
+def rate_from_moments(
+    n: int, rate: float, variance: float | None, *, n_observations: int, confidence: float = 0.95
+) -> Estimate | None:
+    """The pass rate of `n` cases, from the mean and the sample variance of the cases' own rates: what `rate` gives.
+
+    Args:
+        n: how many cases.
+        rate: the mean of the cases' own rates.
+        variance: of these, with divisor n - 1; `None` for fewer than two cases.
+        n_observations: attempts at all cases.
+        confidence: of the interval.
+    """
+    check_confidence(confidence)
+    if n == 0:
+        return None
+    if not 0 <= rate <= 1 or (n > 1 and variance is None) or n_observations < n:
+        raise ValueError(
+            f"{n!r} cases with {n_observations!r} attempts cannot have the rate {rate!r} and variance {variance!r}"
+        )
+    size = _size_of_cases(n, rate, None if variance is None else variance / n, n_observations, confidence)
+    method: Method = "wilson" if size == n_observations else "effective-wilson"
+    interval = wilson_of_rate(rate, size, confidence=confidence, method=method)
+    return Estimate(value=rate, interval=interval, n_units=n, n_observations=n_observations)
 
 
 def bounded_mean(
@@ -232,24 +281,46 @@ def _between(
 ) -> Interval | None:
     """The interval of scores between bounds; `None` if they are of one case or cluster."""
     low, high = bounds
-    if not (low < high and isfinite(high - low)):
-        raise ValueError(f"bounds must be a smaller and a larger number, both finite, got {bounds!r}")
+    width = _width(bounds)
     for value in values:
         if not low <= value <= high:
             raise ValueError(f"every score must lie between the bounds {bounds!r}, got {value!r}")
-    width = high - low
     shares = [(value - low) / width for value in values]
     sizes = [1] * len(values) if clusters is None else list(Counter(clusters).values())
     if len(sizes) < 2:
         return None
     centre = fsum(shares) / len(shares)
     groups = range(len(values)) if clusters is None else clusters
-    # The variance of a share is at most centre(1 - centre), so that many trials never claim too much.
-    trials = independent_groups(sizes)
     variance = clustered_variance(shares, groups)
-    if variance and 0 < centre < 1 and not clusters_agree(shares, groups):
+    spread = 0.0 if variance is None or clusters_agree(shares, groups) else variance
+    return _between_bounds(
+        centre, spread, independent_groups(sizes), cluster_degrees(sizes), bounds, confidence
+    )
+
+
+def _width(bounds: tuple[float, float]) -> float:
+    low, high = bounds
+    if not (low < high and isfinite(high - low)):
+        raise ValueError(f"bounds must be a smaller and a larger number, both finite, got {bounds!r}")
+    return high - low
+
+
+def _between_bounds(
+    centre: float,
+    variance: float,
+    trials: float,
+    degrees: float,
+    bounds: tuple[float, float],
+    confidence: float,
+) -> Interval:
+    """The interval of scores between bounds, from the mean and its variance, both as shares of the way between them.
+
+    The variance is 0 where no spread was seen. That of a share is at most centre(1 - centre), so `trials` groups never claim too much.
+    """
+    low, width = bounds[0], bounds[1] - bounds[0]
+    if variance and 0 < centre < 1:
         tail = (1 - confidence) / 2
-        reach = normal_quantile(tail) / student_t_quantile(tail, cluster_degrees(sizes))
+        reach = normal_quantile(tail) / student_t_quantile(tail, degrees)
         trials = max(trials, centre * (1 - centre) / variance * reach * reach)
     found = wilson_of_rate(centre, trials, confidence=confidence, method="bounded-wilson")
     return Interval(low + width * found.low, low + width * found.high, confidence, found.method)
@@ -265,31 +336,46 @@ def _size(
     """The number of independent trials behind a rate; `None` when it cannot be known."""
     n = len(values)
     if clusters is None:
-        # The variance of a value in [0, 1] is at most centre(1 - centre), so n trials never claim too much.
-        groups, degrees, safe, floor = n, float(n - 1), float(n), float(n)
-    else:
-        sizes = Counter(clusters).values()
-        groups, safe, floor = len(sizes), independent_groups(sizes), 1.0
-        if groups == 1:
-            return None
-        degrees = cluster_degrees(sizes)
-    if centre in {0, 1} or groups == 1:
-        return safe
-    if groups == n_observations:
+        variance = None if n in {1, n_observations} else clustered_variance(values, range(n))
+        return _size_of_cases(n, centre, variance, n_observations, confidence)
+    sizes = Counter(clusters).values()
+    if len(sizes) == 1:
+        return None
+    if centre in {0, 1}:
+        return independent_groups(sizes)
+    if len(sizes) == n_observations:
         return float(n_observations)
-    variance = clustered_variance(values, range(n) if clusters is None else clusters)
+    variance = clustered_variance(values, clusters)
     assert variance is not None
-    if clusters is None:
-        # Near 0 and 1 few cases tell how alike attempts are: there, up to one more is taken to be all or nothing.
-        even = 4 * centre * (1 - centre)
-        seen, added = n * even, 1 - even
-        variance = (seen * variance + added * centre * (1 - centre) / n) / (seen + added)
     return effective_size(
         centre,
         variance,
         n_observations=n_observations,
-        df=degrees,
-        at_least=floor,
+        df=cluster_degrees(sizes),
+        confidence=confidence,
+    )
+
+
+def _size_of_cases(
+    n: int, centre: float, variance: float | None, n_observations: int, confidence: float
+) -> float:
+    """The number of independent trials behind the rate of cases in no clusters, from the variance of their mean."""
+    # The variance of a value in [0, 1] is at most centre(1 - centre), so n trials never claim too much.
+    if centre in {0, 1} or n == 1:
+        return float(n)
+    if n == n_observations:
+        return float(n_observations)
+    assert variance is not None
+    # Near 0 and 1 few cases tell how alike attempts are: there, up to one more is taken to be all or nothing.
+    even = 4 * centre * (1 - centre)
+    seen, added = n * even, 1 - even
+    variance = (seen * variance + added * centre * (1 - centre) / n) / (seen + added)
+    return effective_size(
+        centre,
+        variance,
+        n_observations=n_observations,
+        df=float(n - 1),
+        at_least=float(n),
         confidence=confidence,
     )
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from calipers.data.argument_checks import did_you_mean
 from calipers.errors import InvalidOptionError
+from calipers.stats.case_moments import CaseMoments, compare_moments
 from calipers.stats.difference import Difference, compare_unpaired
 from calipers.stats.estimate import Estimate, mean, rate
 from calipers.stats.interval import Interval
@@ -190,6 +191,11 @@ def _lost(index: RunIndex, column: ResultColumn) -> Mask:
 
 def estimate(index: RunIndex, measured: Measured, rows: Array) -> Estimate | None:
     """What the report of some attempts says; `None` if nothing was asserted."""
+    if index.clusters is None:
+        found = _moments(index, measured, rows)
+        if found is None:
+            return None
+        return found.rate() if measured.is_rate else found.score(bounds=measured.bounds)
     cases = _Cases(index, measured, rows)
     if not cases.numbers:
         return None
@@ -198,8 +204,31 @@ def estimate(index: RunIndex, measured: Measured, rows: Array) -> Estimate | Non
     return mean(cases.numbers, bounds=measured.bounds, clusters=cases.clusters)
 
 
+def _moments(index: RunIndex, measured: Measured, rows: Array) -> CaseMoments | None:
+    """What is counted of the cases of some attempts; `None` if there are none."""
+    rows = rows[measured.known[rows]]
+    if not len(rows):
+        return None
+    found = measured.values[rows]
+    attempts = found
+    if index.cases < index.attempts:
+        cases = index.case_of[rows]
+        counts = np.bincount(cases, minlength=index.cases)
+        tried = counts > 0
+        found = np.bincount(cases, found, index.cases)[tried] / counts[tried]
+    return CaseMoments(
+        n=len(found),
+        n_attempts=len(rows),
+        mean=float(found.mean()),
+        variance=float(found.var(ddof=1)) if len(found) > 1 else None,
+        lowest=float(found.min()),
+        highest=float(found.max()),
+        passed_or_not=bool(((attempts == 0) | (attempts == 1)).all()),
+    )
+
+
 class _Cases:
-    """The numbers of attempts by case, and the clusters of these cases."""
+    """The numbers of attempts by case, where cases are in clusters."""
 
     def __init__(self, index: RunIndex, measured: Measured, rows: Array) -> None:
         rows = rows[measured.known[rows]]
@@ -207,10 +236,11 @@ class _Cases:
         for case, value in zip(index.case_of[rows].tolist(), measured.values[rows].tolist(), strict=True):
             by_case.setdefault(case, []).append(value)
         self.numbers = list(by_case.values())
-        self.clusters: list[Hashable] | None = None
         known = index.clusters
-        if known is not None:
-            self.clusters = [("", case) if known[case] < 0 else int(known[case]) for case in by_case]
+        assert known is not None
+        self.clusters: list[Hashable] = [
+            ("", case) if known[case] < 0 else int(known[case]) for case in by_case
+        ]
 
 
 class _Cut(NamedTuple):
@@ -227,12 +257,20 @@ def _slice(index: RunIndex, measured: Measured, chosen: Mask, rows: Array) -> _C
     found = estimate(index, measured, rows)
     rest = chosen.copy()
     rest[rows] = False
-    one, other = _Cases(index, measured, rows), _Cases(index, measured, np.flatnonzero(rest))
-    difference: Difference | None = None
-    if one.numbers and other.numbers:
-        difference = compare_unpaired(
-            one.numbers, other.numbers, first_clusters=one.clusters, second_clusters=other.clusters
-        )
+    difference = _difference(index, measured, rows, np.flatnonzero(rest))
     if difference is None:
         return _Cut(found, None, None, None)
     return _Cut(found, difference.value, difference.interval, difference.p_value)
+
+
+def _difference(index: RunIndex, measured: Measured, rows: Array, others: Array) -> Difference | None:
+    """How much higher some attempts are than others; `None` if either has no numbers."""
+    if index.clusters is None:
+        one, other = _moments(index, measured, rows), _moments(index, measured, others)
+        return None if one is None or other is None else compare_moments(one, other)
+    these, those = _Cases(index, measured, rows), _Cases(index, measured, others)
+    if not these.numbers or not those.numbers:
+        return None
+    return compare_unpaired(
+        these.numbers, those.numbers, first_clusters=these.clusters, second_clusters=those.clusters
+    )
