@@ -19,7 +19,7 @@ PACKAGE = ROOT / "src" / "calipers"
 FLOORS = {
     "nouns": ("errors", "process", "data", "stats", "matching", "spans", "identity"),
     "judging": ("scoring", "report", "comparison", "gate"),
-    "running": ("run",),
+    "running": ("run", "engines"),
     "evaluators": ("sandbox", "models", "evaluators", "judges"),
     "rooms": ("agents", "voice", "rollouts"),
     "doors": (
@@ -38,13 +38,14 @@ FLOORS = {
 """The floors of `calipers`, from top to bottom, each with its packages in order: a package imports only those before it."""
 
 ORDER = tuple(package for floor in FLOORS.values() for package in floor)
-MOST_ENTRIES = 32
+MOST_ENTRIES = 33
 """At the root of the package: the packages of FLOORS, `errors`, and what Python wants there."""
 
 FRONT_DOORS = {
     ("calipers.data.case", "calipers.matching.match"),
     ("calipers.data.record", "calipers.matching.matcher_data"),
     ("calipers.data.context", "calipers.rollouts.graph_data"),
+    ("calipers.run.dataset", "calipers.engines.engine"),
     ("calipers.run.dataset", "calipers.files.load"),
     ("calipers.run.dataset", "calipers.files.save"),
     ("calipers.run.dataset", "calipers.files.schema"),

@@ -47,6 +47,9 @@ CalipersError
 │   └── StoreDamagedError (StoreError)      something in it is not what was written
 ├── TapeError (RuntimeError)            a replay asked what its tape does not have; `step` says where
 │   └── TapeFileError (TapeError)          a tape that cannot be read: damaged, of another version, or no tape at all
+├── EngineError (RuntimeError)          where attempts were to run, none can; or one that could not be run there
+│   ├── TravelError (EngineError)          something cannot be sent to another process, or back; also a TypeError
+│   └── WorkerLostError (EngineError)      the process in which a task ran ended under it; also a ConnectionError
 ├── SandboxError (RuntimeError)         a program that could not be run as asked; what it does wrong is in the outcome
 └── MissingExtraError (ImportError)     a feature whose optional dependency is not installed
 
@@ -417,6 +420,18 @@ class SandboxError(CalipersError, RuntimeError):
 
     What the program itself does wrong is never raised: it is in the `Outcome`.
     """
+
+
+class EngineError(CalipersError, RuntimeError):
+    """Where attempts were to run, none can; or an attempt that could not be run there."""
+
+
+class TravelError(EngineError, TypeError):
+    """Something that cannot be sent to another process, or back from there: it cannot be pickled, or is too large."""
+
+
+class WorkerLostError(EngineError, ConnectionError):
+    """The process in which a task ran ended under it, and again when the task was called once more (recorded, not raised)."""
 
 
 class MissingExtraError(CalipersError, ImportError):

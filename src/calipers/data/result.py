@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Any, Final, Generic, Literal, TypeAlias
+from typing import Any, Final, Generic, Literal, TypeAlias, cast
 from uuid import uuid4
 
 import msgspec
@@ -198,12 +198,26 @@ def tell_error_as(error: BaseException, text: str) -> None:
         setattr(error, _TOLD, text)
 
 
+_DESCRIBED: Final = "_calipers_described"
+"""The attribute of an error that another process raised: what is told of it, with the traceback that it had there."""
+
+
+def describe_error_as(error: BaseException, described: tuple[str, str, str]) -> None:
+    """Have an error described so, since where it was raised is known elsewhere."""
+    with suppress(Exception):  # an error whose attributes cannot be set
+        setattr(error, _DESCRIBED, described)
+
+
 def describe_error(error: BaseException) -> tuple[str, str, str]:
     """Type, `Type: text` and traceback of an error, even if its own methods raise, and without what looks like a key.
 
     A player that failed in a conversation is described by its own error, with the turn after the text. An error of two event loops is
     described as an `OtherLoopError`.
     """
+    with suppress(Exception):
+        described = getattr(error, _DESCRIBED, None)
+        if isinstance(described, tuple):
+            return cast("tuple[str, str, str]", described)
     where = ""
     shown = error
     with suppress(Exception):  # an error whose attributes cannot be read

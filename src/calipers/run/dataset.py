@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from calipers.files.dataset_document import Format
     from calipers.report.report import Report
     from calipers.run.evaluation import Progress
+    from calipers.run.place import Engine
     from calipers.run.runner import Options, Record, StopRule
     from calipers.run.task import Invokable
     from calipers.run.work import Keeping
@@ -83,6 +84,7 @@ class EvaluateOptions(TypedDict, total=False):
     on_record: "Callable[[Record], None] | None"
     stop_when: "StopRule | None"
     selection: Mapping[str, Any] | None
+    engine: "str | Engine | None"
     progress: "bool | Progress"
     store: "str | PathLike[str] | Store | None"
     resume: str | bool | None
@@ -343,6 +345,7 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
             on_record: called with each finished attempt, in the order they finish; to write it somewhere, say.
             stop_when: says after an attempt why no more are needed (`calipers.gate.StopWhenDecided`); cases come in random order.
             selection: how the cases were chosen from a larger dataset; kept with a stored run.
+            engine: where attempts run: "processes", "ray", the address of a Ray cluster, or an engine; default: here.
             progress: show a bar on a terminal; or an object that shows progress its own way.
             store: where to keep the run: a path, a URL such as `sqlite:///runs.db`, or a `calipers.stores.Store`.
             resume: go on with a stored run: its id, "latest", or True for the newest one that did not finish, if any.
@@ -459,6 +462,10 @@ def _run_options(options: EvaluateOptions) -> "Options":
     given["retry_evaluators"] = as_retry(options.get("retry_evaluators"), "retry_evaluators")
     if given.get("seed") is None:
         given["seed"] = draw_seed()
+    if isinstance(engine := options.get("engine"), str):
+        from calipers.engines.engine import as_engine
+
+        given["engine"] = as_engine(engine)
     return Options(**given)  # type: ignore[arg-type]  # it checks what it is given
 
 

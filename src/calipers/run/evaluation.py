@@ -24,12 +24,13 @@ from calipers.process.loop import check_asyncio
 from calipers.report.incomplete import Incomplete, Stopping, after_attempts
 from calipers.report.report import Report
 from calipers.report.report_evaluator import analyses_reports, run_report_evaluators
+from calipers.run.place import Job
 from calipers.run.runner import ForeseeingRule, Options, Run, in_random_order
 from calipers.run.task import Invokable, Task, TaskAround, as_task
 from calipers.run.work import Journal, Keeping, Setup, Unread, WorkQueue, work_items
 from calipers.run.workers import LoopWorkers, ThreadWorkers
 from calipers.scoring.evaluator_plan import Plan, make_plan, prepare
-from calipers.scoring.scoring import NotedScoring, Scoring
+from calipers.scoring.scoring import TASK, NotedScoring, Scoring
 from calipers.spans import span_recorder
 
 
@@ -83,7 +84,7 @@ async def evaluate(
     check_asyncio("evaluate", "call evaluate_sync, which blocks and has an event loop of its own")
     the_task = task_for(cases, task, name=task_name)
     plan = make_plan(evaluators)
-    _check(cases, report_evaluators, plan, options)
+    _check(cases, report_evaluators, plan, the_task, options)
     await prepare([*evaluators, *_own_evaluators(cases)])
     total = len(cases) * options.repeat if isinstance(cases, list) else None
     name = name or the_task.name
@@ -108,10 +109,10 @@ async def evaluate(
         unread = Unread()
         if plan.unread and not report_evaluators:  # these may read the cases of the report
             run.queue.follow(unread.follow)
-        on_loop = the_task.is_async or options.lifecycle is not None or run.announces
+        on_loop = the_task.is_async or options.lifecycle or run.announces or options.engine
         workers = LoopWorkers(run) if on_loop else ThreadWorkers(run, total)
         announced = _announced(options, name, dataset_name, total, metadata)
-        async with announced as reports, _kept(journal, reports):
+        async with announced as reports, _kept(journal, reports), _engine_started(run, workers.stop):
             if was_signalled():  # let it arrive before the first call is made
                 await asyncio.sleep(0)
             prices = PricesInUse()
@@ -137,6 +138,30 @@ async def evaluate(
     return report
 
 
+@asynccontextmanager
+async def _engine_started(run: Run, stop: Callable[[], None]) -> AsyncIterator[None]:
+    """Have the attempts of the block run where the engine says; without one, they run here."""
+    if run.options.engine is None:
+        yield
+        return
+
+    def give_up(why: str) -> None:
+        run.stopped = run.stopped or Incomplete("failed", f"the engine failed ({why})")
+        run.stop()
+        stop()
+
+    job = Job(
+        task=run.task,
+        records_spans=run.recorder is not None,
+        task_timeout=run.options.task_timeout,
+        max_concurrency=run.options.max_concurrency,
+        give_up=give_up,
+        hold=lambda seconds: run.scoring.note_blocked(TASK, seconds, is_async=True),
+    )
+    async with run.options.engine.opened(job) as run.place:
+        yield
+
+
 def _own_evaluators(cases: Iterable[Any]) -> Iterator[Any]:
     """The evaluators of single cases. Those of a lazy dataset are not known yet."""
     for case in cases if isinstance(cases, list) else ():
@@ -155,8 +180,12 @@ def _setup(options: Options, **given: Any) -> Setup:
     )
 
 
-def _check(cases: Iterable[Any], report_evaluators: Sequence[Any], plan: Plan, options: Options) -> None:
-    """Refuse options that do not go together, or not with these cases."""
+def _check(
+    cases: Iterable[Any], report_evaluators: Sequence[Any], plan: Plan, task: Task, options: Options
+) -> None:
+    """Refuse options that do not go together, or not with these cases and this task."""
+    if options.engine is not None:
+        options.engine.check(task)
     if options.keep != "all" and report_evaluators:
         raise InvalidOptionError("report evaluators look at every attempt: keep='all', or leave them out")
     analysing = [each.name for each in plan.evaluators if analyses_reports(each.evaluator)]
@@ -264,6 +293,7 @@ def _limits(options: Options) -> dict[str, Any]:
     """Those options that a stored run keeps."""
     kept = ("max_concurrency", "task_timeout", "evaluator_timeout", "retry", "retry_evaluators", "selection")
     found = {name: plain(getattr(options, name)) for name in kept}
+    found["engine"] = None if options.engine is None else repr(options.engine)
     found["stop_when"] = None if options.stop_when is None else type(options.stop_when).__name__
     return {name: value for name, value in found.items() if value is not None}
 

@@ -54,6 +54,7 @@ from calipers.process.interrupt import Signal, is_interrupt, take_back
 from calipers.process.user_code import call_in_thread, isolated, own_exit, settled
 from calipers.report.incomplete import Incomplete
 from calipers.report.summary import Tally
+from calipers.run.place import Engine, Place
 from calipers.run.task import Task, promised_coroutine, settle, with_captured_spans
 from calipers.run.work import Journal, Work, WorkQueue
 from calipers.scoring.scoring import TASK, Hold, Scoring, within
@@ -184,6 +185,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """Asked after each attempt whether enough is known; the cases are then begun in a random order."""
     selection: Mapping[str, Any] | None = None
     """How the cases were chosen from those of a larger dataset, to be kept with a stored run."""
+    engine: Engine | None = None
+    """Where attempts run; `None`: in this process."""
 
     def __post_init__(self) -> None:
         for name in ("max_concurrency", "repeat"):
@@ -195,6 +198,10 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
         if isinstance(self.plugins, type) or not isinstance(self.plugins, RunHooks | None):
             raise InvalidOptionError(f"plugins must be a PluginManager, got {self.plugins!r}")
         check_mapping("selection", self.selection, or_none=True)
+        if isinstance(self.engine, type) or not isinstance(self.engine, Engine | None):
+            raise InvalidOptionError(
+                f"engine must be an engine, such as ProcessEngine(), got {self.engine!r}"
+            )
         check_choice("keep", self.keep, get_args(Keep))
         check_flag("keep_secrets", self.keep_secrets)
         check_whole_number("seed", self.seed)
@@ -254,6 +261,8 @@ class Run:
         self.stopped: Incomplete | None = None
         """Why the run ended early."""
         self.stopping = False
+        self.place: Place | None = None
+        """Where an engine calls the task; `None`: here."""
         self._forks = _forks
 
     def attempt(self, work: Work) -> Attempt:
@@ -379,7 +388,7 @@ class Run:
                 record = await self._with_lifecycle(attempt, work, start, lifecycle)
             else:
                 if called_at is None:
-                    await self._execute(attempt)
+                    await self.execute(attempt)
                 record = (
                     await self._judge(attempt, work, start)
                     if attempt.error is None
@@ -552,29 +561,32 @@ class Run:
     def _note(self, seconds: float) -> None:
         self.scoring.note(TASK, seconds, is_async=True)
 
-    async def _execute(self, attempt: Attempt) -> None:
-        """Call an async task until it succeeds or its tries are used up."""
+    async def execute(self, attempt: Attempt) -> None:
+        """Call the task from the event loop until it succeeds or its tries are used up."""
         retry = self.options.retry
         timeout = self.timeout(attempt.case)
         while True:
             begin(attempt)
             start = perf_counter()
-            try:
-                coroutine = self._coroutine(attempt)
-                if timeout is None:
-                    output = await isolated(coroutine, copy_context(), self._note)
-                else:
-                    hold = Hold(self.scoring, TASK, is_async=True)
-                    watched = isolated(coroutine, copy_context(), hold.note)
-                    output = await within(timeout, watched, self.late(attempt.case), hold.others)
-                settle(attempt, output)
-            except BaseException as error:
-                if self.ends(error):
-                    raise
-                attempt.error = error
-            if _forks != self._forks:
-                self.leave_child()
-            attempt.duration = perf_counter() - start
+            if self.place is not None:
+                await self._call_at(self.place, attempt, timeout, start)
+            else:
+                try:
+                    coroutine = self._coroutine(attempt)
+                    if timeout is None:
+                        output = await isolated(coroutine, copy_context(), self._note)
+                    else:
+                        hold = Hold(self.scoring, TASK, is_async=True)
+                        watched = isolated(coroutine, copy_context(), hold.note)
+                        output = await within(timeout, watched, self.late(attempt.case), hold.others)
+                    settle(attempt, output)
+                except BaseException as error:
+                    if self.ends(error):
+                        raise
+                    attempt.error = error
+                if _forks != self._forks:
+                    self.leave_child()
+                attempt.duration = perf_counter() - start
             spent = attempt.earlier + attempt.duration
             if attempt.error is None or retry is None or not retry.again(attempt.error, attempt.tries, spent):
                 return
@@ -582,6 +594,19 @@ class Run:
             await asyncio.sleep(pause)
             attempt.tries += 1
             attempt.earlier = spent + pause
+
+    async def _call_at(self, place: Place, attempt: Attempt, seconds: float | None, start: float) -> None:
+        """Have the task called where an engine runs it."""
+        try:
+            in_time = await place.call(attempt, seconds)
+        except asyncio.CancelledError as error:
+            if self.stopping:
+                raise
+            attempt.error = error
+            return
+        if not in_time:
+            attempt.error = self.late(attempt.case)
+            attempt.duration = perf_counter() - start
 
     def _coroutine(self, attempt: Attempt) -> Coroutine[Any, Any, Any]:
         inputs = attempt.inputs
@@ -612,7 +637,7 @@ class Run:
             made: CaseLifecycle[Any, Any, Any] = await _or_raise(factory, work.case)
             hooks = made
             await _or_raise(made.setup)
-            await self._execute(attempt)
+            await self.execute(attempt)
             if attempt.error is None:
                 ctx = await _prepared(made, self.scoring.context(attempt))
                 record = await self.scoring.score(attempt, work.plan, ctx)

@@ -41,6 +41,8 @@ class LoopWorkers:
 
     async def finish(self) -> None:
         """Work until nothing is left, or the run stops."""
+        if self.run.place is not None:
+            self.limit = self.run.place.limit
         self._hire()
         try:
             await outlast(self.done)
@@ -89,6 +91,8 @@ class LoopWorkers:
         attempt = run.announced if run.announces else plain
         fair_until = perf_counter() + FAIR_SECONDS
         while not run.stopping:
+            if run.place is not None:
+                await run.place.room()
             work = run.queue.next()
             if work is None:
                 self.exhausted = True

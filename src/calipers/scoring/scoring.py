@@ -116,9 +116,13 @@ class Scoring:
         """Note how long an evaluator or the task held the event loop; the report names those that did for too long."""
         self.held += seconds
         if seconds > BLOCKING_SECONDS:
-            noted = self.blocked.setdefault(name, BlockedLoop(is_async=is_async))
-            noted.count += 1
-            noted.longest = max(noted.longest, seconds)
+            self.note_blocked(name, seconds, is_async=is_async)
+
+    def note_blocked(self, name: str, seconds: float, *, is_async: bool) -> None:
+        """Note that something held an event loop for too long, this one or that of another process."""
+        noted = self.blocked.setdefault(name, BlockedLoop(is_async=is_async))
+        noted.count += 1
+        noted.longest = max(noted.longest, seconds)
 
     async def listen(
         self,
