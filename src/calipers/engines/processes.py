@@ -16,6 +16,7 @@ import asyncio
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
@@ -272,7 +273,7 @@ def _await_end(sentinel: int) -> None:
 
 def _kill(process: Any) -> None:
     """Kill a process and its session."""
-    if process.pid is not None and hasattr(os, "killpg"):
+    if sys.platform != "win32" and process.pid is not None:
         with suppress(OSError):
             os.killpg(process.pid, signal.SIGKILL)
     process.kill()
@@ -293,7 +294,7 @@ def _why_ended(code: int | None) -> str:
 
 def work(connection: "Connection[bytes, bytes]") -> None:
     """What a worker process does: the main thread listens, and another one runs the event loop."""
-    if hasattr(os, "setsid"):
+    if sys.platform != "win32":
         os.setsid()
     # A daemon may not have children, and tasks may want some; they end with its session.
     multiprocessing.current_process()._config["daemon"] = False  # type: ignore[attr-defined]  # noqa: SLF001
@@ -327,6 +328,6 @@ def work(connection: "Connection[bytes, bytes]") -> None:
                 )
         return
     # The run's process is gone. What the task has started goes, too, and so does this process, whatever its threads do.
-    if hasattr(os, "killpg"):
+    if sys.platform != "win32":
         os.killpg(0, signal.SIGKILL)
     os._exit(1)

@@ -1,6 +1,7 @@
 """Byte strings that a process needs again and should not hold in memory: the first ones are held, the rest is in a temporary file."""
 
 import os
+import sys
 import tempfile
 import threading
 import weakref
@@ -8,7 +9,6 @@ from typing import IO, Final
 
 HELD: Final = 4_000_000
 """Bytes that are held in memory."""
-_HAS_PREAD: Final = hasattr(os, "pread")
 
 
 class Spool:
@@ -56,7 +56,7 @@ class Spool:
             return self._held[number]
         start, size = self._places[number - len(self._held)]
         assert self._file is not None
-        if _HAS_PREAD:
+        if sys.platform != "win32":
             return os.pread(self._file.fileno(), size, start)
         with self._lock:
             self._file.seek(start)

@@ -15,8 +15,9 @@ from calipers.stats.number_text import dollars, seconds
 
 from .html.markup import Markup, element
 from .page import Page, print_view, view_text
+from .step_columns import StepKind
 from .text import fit
-from .trace_statement import STEPS, FoldedSteps, StepKind, TraceStatement, TraceStep, trace_statement
+from .trace_statement import STEPS, FoldedSteps, TraceStatement, TraceStep, trace_statement
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
