@@ -33,7 +33,8 @@ def test_no_command_at_all_shows_the_help_and_is_wrong_usage(calipers):
 
 
 @pytest.mark.parametrize(
-    ("name", "hint"), [("rum", "did you mean 'run'?"), ("zzz", "there are init, run, runs, show, score")]
+    ("name", "hint"),
+    [("rum", "did you mean 'run'?"), ("zzz", "there are init, run, runs, show, view, score")],
 )
 def test_a_command_that_does_not_exist_is_told_what_does(calipers, name, hint):
     done = calipers(name)

@@ -463,7 +463,7 @@ BUILT_IN = {
     "Length": ({"maximum": 100}, PARIS),
     "MatchesJSONSchema": ({"schema": {"type": "object"}}, [make_context("{}")]),
     "MatchesRegex": ({"pattern": "Par"}, PARIS),
-    "MaxDuration": ({"seconds": 1}, PARIS),
+    "MaxDuration": ({"seconds": 1}, [make_context("Paris is big.", duration=0.5)]),
     "MinSentiment": ({}, PARIS),
     "NoPersonalData": ({}, PARIS),
     "NoProfanity": ({}, PARIS),

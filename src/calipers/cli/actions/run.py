@@ -461,9 +461,12 @@ class Session:
         return report
 
     def _given(self, names: Sequence[str]) -> str:
-        """Those of the options that were given, as they are written."""
+        """Those of the options that were given, as they are written; 0 was given, as a seed."""
+        values = {name: getattr(self.options, name) for name in names}
         return ", ".join(
-            "--" + name.replace("_", "-") for name in names if getattr(self.options, name) not in {None, ()}
+            "--" + name.replace("_", "-")
+            for name, value in values.items()
+            if value is not None and value is not False and value != ()
         )
 
     def _how_to_run(
