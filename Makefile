@@ -8,7 +8,8 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-compile
 NPM := $(BIN)/python tools/npm.py
 PAGE := src/calipers/viewer/static/viewer.js
-PAGE_SOURCES := $(wildcard web/*.json web/*.ts web/public/* web/src/*.* web/src/*/*.*)
+PAGE_SOURCES := $(wildcard web/*.json web/*.ts web/public/* web/src/*.* web/src/*/*.*) \
+	src/calipers/views/html/page/looks.css src/calipers/views/html/page/shapes.json
 
 # Some systems keep Python from storing what it has compiled. Tests start hundreds of interpreters, and each would compile
 # everything anew.

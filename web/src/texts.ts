@@ -1,4 +1,6 @@
 // Every English text of the page, by where it stands. Pages take their words from here and from the server, and have none of their own.
+import SHAPES from "../../src/calipers/views/html/page/shapes.json";
+
 export const TEXTS = {
   // ------------------------------------------------------------ the frame
   app: {
@@ -48,7 +50,7 @@ export const TEXTS = {
   },
 
   // ------------------------------------------------------------ verdicts
-  marks: { pass: "passed", partial: "partly passed", fail: "failed", error: "error", skip: "not judged" },
+  marks: SHAPES.words,
 
   // ------------------------------------------------------------ numbers
   numbers: {

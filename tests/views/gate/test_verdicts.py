@@ -152,7 +152,7 @@ def test_what_no_interval_decides_is_not_drawn():
 def test_a_page_has_every_rule_with_its_interval_as_svg(tmp_path):
     write_verdict(verdict(HOSTILE, n=3, baseline="old", notes=(HOSTILE,)), tmp_path / "gate.html")
     page = (tmp_path / "gate.html").read_text(encoding="utf-8")
-    assert page.count("<svg") == page.count('class="dot"') == 3
+    assert page.count("<svg") == page.count('class="glyph-dot"') == 3
     assert "<img" not in page
     assert "<script" not in page
     assert "&lt;img" in page

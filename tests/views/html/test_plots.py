@@ -36,12 +36,11 @@ def test_every_value_has_its_place_on_the_scale(one, other, value):
 def test_a_rate_is_drawn_between_nothing_and_all_and_said_in_words():
     plot = rate_plot(rate([(1, 1)] * 3 + [(0, 1)]), width=112, height=20)
     assert 'aria-label="75.0 %, 95 % interval [30.1, 95.4]; scale 0 % to 100 %"' in plot
-    assert '<circle class="dot" cx="81.0" cy="10.0" r="4"/>' in plot.replace('cx="81"', 'cx="81.0"').replace(
-        'cy="10"', 'cy="10.0"'
-    )
+    assert '<circle class="glyph-dot glyph-dot-few" cx="82" cy="10" r="2.6"/>' in plot, "over few cases"
     low, high = wilson(3, 4).low, wilson(3, 4).high
-    assert f'x1="{6 + 100 * low:.6g}"' in plot
-    assert f'x2="{6 + 100 * high:.6g}"' in plot
+    assert f'<rect class="glyph-bar" x="{4 + 104 * low:.6g}"' in plot
+    assert f'width="{104 * (high - low):.6g}"' in plot
+    assert 'class="glyph-dot"' in rate_plot(rate([(1, 1)] * 20))
 
 
 def test_a_mean_is_drawn_over_the_range_of_its_data():

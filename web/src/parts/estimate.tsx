@@ -1,13 +1,12 @@
 // A rate, a mean or a difference with its interval: drawn, written and spoken.
 import { count, difference as differenceText, fixed, meanTexts, number, percent } from "../numbers";
+import SHAPES from "../../../src/calipers/views/html/page/shapes.json";
 import { TEXTS } from "../texts";
 import type { Estimate, Interval } from "../wire";
 
 const WIDTH = 96;
-const HEIGHT = 14;
-const EDGE = 4;
-/** Below so many cases the dot is hollow, and how many there are is said. */
-const FEW = 20;
+/** How an interval is drawn; the HTML report draws it the same. Below `few` cases the dot is hollow, and how many there are is said. */
+const { height: HEIGHT, edge: EDGE, bar: BAR, tick: TICK, dot: DOT, fewDot: FEW_DOT, few: FEW } = SHAPES.glyph;
 
 interface EstimateOptions {
   estimate: Estimate;
@@ -42,12 +41,12 @@ export function EstimateGlyph({ estimate, isRate, range = null, threshold = null
   return (
     <svg class="glyph" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} width={WIDTH} height={HEIGHT} aria-hidden="true" focusable="false">
       <line class="glyph-track" x1={EDGE} x2={WIDTH - EDGE} y1={HEIGHT / 2} y2={HEIGHT / 2} />
-      <path class="glyph-ends" d={`M${EDGE} 4.5v5M${WIDTH - EDGE} 4.5v5`} />
+      <path class="glyph-ends" d={`M${EDGE} ${(HEIGHT - TICK) / 2}v${TICK}M${WIDTH - EDGE} ${(HEIGHT - TICK) / 2}v${TICK}`} />
       {interval && (
-        <rect class="glyph-bar" x={x(interval.low)} y={4} width={Math.max(x(interval.high) - x(interval.low), 1)} height={6} rx={1} />
+        <rect class="glyph-bar" x={x(interval.low)} y={(HEIGHT - BAR) / 2} width={Math.max(x(interval.high) - x(interval.low), 1)} height={BAR} rx={1} />
       )}
       {threshold !== null && <line class="glyph-threshold" x1={x(threshold)} x2={x(threshold)} y1={0} y2={HEIGHT} />}
-      <circle class={few ? "glyph-dot glyph-dot-few" : "glyph-dot"} cx={x(value)} cy={HEIGHT / 2} r={few ? 2.6 : 3} />
+      <circle class={few ? "glyph-dot glyph-dot-few" : "glyph-dot"} cx={x(value)} cy={HEIGHT / 2} r={few ? FEW_DOT : DOT} />
     </svg>
   );
 }
@@ -104,7 +103,7 @@ export function DifferenceGlyph({ difference, interval, extent, upIsGood = true,
       <line class="glyph-track" x1={EDGE} x2={WIDTH - EDGE} y1={HEIGHT / 2} y2={HEIGHT / 2} />
       <line class="glyph-zero" x1={middle} x2={middle} y1={1} y2={HEIGHT - 1} />
       {interval && (
-        <rect class="glyph-bar" x={x(interval.low)} y={4} width={Math.max(x(interval.high) - x(interval.low), 1)} height={6} rx={1} />
+        <rect class="glyph-bar" x={x(interval.low)} y={(HEIGHT - BAR) / 2} width={Math.max(x(interval.high) - x(interval.low), 1)} height={BAR} rx={1} />
       )}
       {unclear ? (
         <path class="glyph-dot" d={`M${x(difference)} ${HEIGHT / 2 - 3.4}l3.4 3.4-3.4 3.4-3.4-3.4z`} />

@@ -1,4 +1,6 @@
-// What came of something: a shape and a word, so that no one has to tell colours apart.
+// What came of something: a shape and a word, so that no one has to tell colours apart. The HTML report draws the same shapes.
+import { h } from "preact";
+import SHAPES from "../../../src/calipers/views/html/page/shapes.json";
 import { TEXTS } from "../texts";
 import type { CaseRow } from "../wire";
 
@@ -11,35 +13,8 @@ export function markOf(letter: string): MarkName {
   return LETTERS[letter] ?? "skip";
 }
 
-function shape(mark: MarkName) {
-  switch (mark) {
-    case "pass":
-      return <path d="M2 6.5l2.8 2.8L10 3.2" fill="none" stroke="currentColor" stroke-width="1.4" stroke-linecap="round" stroke-linejoin="round" />;
-    case "partial":
-      return (
-        <>
-          <circle cx="6" cy="6" r="4.3" fill="none" stroke="currentColor" stroke-width="1.3" />
-          <path d="M6 1.7a4.3 4.3 0 010 8.6z" fill="currentColor" />
-        </>
-      );
-    case "fail":
-      return (
-        <>
-          <rect x="0.8" y="0.8" width="10.4" height="10.4" rx="1.5" fill="currentColor" />
-          <path class="mark-inside" d="M3.6 3.6l4.8 4.8M8.4 3.6L3.6 8.4" fill="none" stroke-width="1.5" stroke-linecap="round" />
-        </>
-      );
-    case "error":
-      return (
-        <>
-          <path d="M6 0.8L11.6 11H0.4z" fill="currentColor" stroke="currentColor" stroke-width="0.8" stroke-linejoin="round" />
-          <path class="mark-inside" d="M6 4.2v3.2M6 9.2v.2" fill="none" stroke-width="1.4" stroke-linecap="round" />
-        </>
-      );
-    case "skip":
-      return <rect x="2" y="4.8" width="8" height="2.4" rx="1.2" fill="none" stroke="currentColor" stroke-width="1" />;
-  }
-}
+/** The elements of a mark: each a name and its attributes. */
+const MARKS = SHAPES.marks as unknown as Record<MarkName, [string, Record<string, string>][]>;
 
 /** The shape alone; `named` where no word stands beside it. */
 export function MarkShape({ mark, named = false }: { mark: MarkName; named?: boolean }) {
@@ -53,7 +28,7 @@ export function MarkShape({ mark, named = false }: { mark: MarkName; named?: boo
       {...(named ? { role: "img", "aria-label": TEXTS.marks[mark] } : { "aria-hidden": "true" })}
     >
       {named && <title>{TEXTS.marks[mark]}</title>}
-      {shape(mark)}
+      {MARKS[mark].map(([name, attributes], place) => h(name, { key: place, ...attributes }))}
     </svg>
   );
 }

@@ -7,7 +7,7 @@ from calipers.comparison.comparison import Comparison, check_comparisons, ranks
 from calipers.comparison.flips import Flip
 from calipers.stats.number_text import confidence_text, percent, plural
 from calipers.views.html.markup import Content, Markup, element, join, static_page
-from calipers.views.html.plots import drawing
+from calipers.views.html.plots import difference_plot
 from calipers.views.text import fit
 
 from . import statement as say
@@ -17,7 +17,7 @@ from .trace_words import flip_lines
 _TONES = {"better": "good", "worse": "bad", "unclear": "warn", "incomparable": "warn", "nothing": "warn"}
 """The class of an outcome that has a colour."""
 _NAME = 200
-_PLOT, _HEIGHT, _EDGE = 240, 22, 6
+_PLOT = 240
 """The width and height of a drawn difference, and the room at its sides."""
 _GAVE = 500
 """Cells of what an attempt gave."""
@@ -70,21 +70,8 @@ def _ranks(comparisons: Sequence[Comparison]) -> Content:
 
 def span_svg(span: Span, *, label: str) -> Markup:
     """A value and its interval around the middle, better to the right."""
-    middle, y = _PLOT / 2, _HEIGHT / 2
-    marks = [
-        element("line", class_="axis", x1=_EDGE, y1=y, x2=_PLOT - _EDGE, y2=y),
-        element("line", class_="axis", x1=middle, y1=y - 8, x2=middle, y2=y + 8),
-    ]
-    if span.low is not None and span.high is not None:
-        low, high = _x(span.low), _x(span.high)
-        marks.append(element("line", class_="interval", x1=low, y1=y, x2=high, y2=y))
-        marks += [element("line", class_="interval", x1=x, y1=y - 4, x2=x, y2=y + 4) for x in (low, high)]
-    marks.append(element("circle", class_="dot", cx=_x(span.value), cy=y, r=4))
-    return drawing(*marks, width=_PLOT, height=_HEIGHT, words=label)
-
-
-def _x(share: float) -> float:
-    return _PLOT / 2 + share * (_PLOT / 2 - _EDGE)
+    ends = None if span.low is None or span.high is None else (span.low, span.high)
+    return difference_plot(span.value, ends, extent=1.0, words=label, width=_PLOT)
 
 
 def _titles(comparisons: Sequence[Comparison]) -> list[str]:

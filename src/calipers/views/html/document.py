@@ -13,7 +13,6 @@ import hashlib
 import os
 from collections.abc import Iterator, Mapping
 from functools import cache
-from importlib.resources import files
 from itertools import islice
 from pathlib import Path
 from string import Template
@@ -39,11 +38,14 @@ from calipers.views.text import fit
 
 from .analyses import analyses_section
 from .markup import Markup, element, join, lines, text
+from .page_files import page_file, shapes, style_sheet
 from .records import embedded_json, embedded_records, in_page_order
 from .statement import alerts, heading, headline, measures, sentences, slice_section, summary_section
 
 _SCRIPTS = ("text.js", "diff.js", "turns.js", "talk.js", "details.js", "table.js")
 """The parts of the page's script, in order; they share one scope."""
+_LOOKS = f"const LOOKS = {embedded_json({key: shapes()[key] for key in ('marks', 'words')})};\n"
+"""What the script draws marks from."""
 
 
 def report_html(
@@ -80,9 +82,9 @@ def statement_html(
     """What a report says, and its attempts, as the text of one HTML file; takes the options of `report_html`."""
     report = says.report
     name = report.name if report.dataset_name is None else f"{report.name} on {report.dataset_name}"
-    style, theme, script = _asset("report.css"), _script("theme.js"), _script(*_SCRIPTS)
+    style, theme, script = style_sheet(), _script("theme.js"), _script(*_SCRIPTS, before=_LOOKS)
     positions = {id(record): at for at, record in enumerate(in_page_order(report))}
-    return Template(_asset("template.html")).substitute(
+    return Template(page_file("template.html")).substitute(
         policy=_policy(style=style, scripts=(theme, script)),
         title=text(title or name),
         style=style,
@@ -155,19 +157,11 @@ def _hash(source: str) -> str:
 
 
 @cache
-def _script(*names: str) -> str:
+def _script(*names: str, before: str = "") -> str:
     """The parts of a script in one scope of their own, without the comments: every report carries a copy."""
-    lines = [line.strip() for name in names for line in _asset(name).splitlines()]
+    lines = [line.strip() for name in names for line in page_file(name).splitlines()]
     body = "\n".join(line for line in lines if line and not line.startswith("//"))
-    return f'"use strict";(() => {{\n{body}\n}})();\n'
-
-
-@cache
-def _asset(name: str) -> str:
-    # A browser reads every line break as \n before it computes a hash, and so do we.
-    return (
-        files("calipers.views.html").joinpath("page", name).read_text(encoding="utf-8").replace("\r\n", "\n")
-    )
+    return f'"use strict";(() => {{\n{before}{body}\n}})();\n'
 
 
 # ---------------------------------------------------------------------- attempts that did not pass

@@ -9,9 +9,10 @@ import base64
 import hashlib
 from collections.abc import Iterable
 from html import escape
-from importlib.resources import files
 
 from calipers.views.text import fit, visible
+
+from .page_files import style_sheet
 
 _VOID = frozenset({"circle", "line", "path", "polygon", "polyline", "rect"})
 """Elements without content, which SVG wants closed in their own tag."""
@@ -73,8 +74,7 @@ _TITLE = 200
 
 def static_page(title: str, *content: Content, brand: str) -> str:
     """The text of the file; the title may hold text of others, and the brand stands in the bar at the top."""
-    style = files("calipers.views.html").joinpath("page", "report.css").read_text(encoding="utf-8")
-    style = style.replace("\r\n", "\n")
+    style = style_sheet()
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
     page = element(

@@ -13,7 +13,12 @@ from calipers.views.analysis_statement import span
 from calipers.views.text import fit
 
 from .markup import Markup, element, join
+from .page_files import MarkName, shapes
 
+_SHAPE = shapes()["glyph"]
+"""The measures of a drawn interval, which the viewer draws the same."""
+_SIZE = 12
+"""Of a mark."""
 _BINS = 24
 """Bars of the little histogram behind a mean."""
 _SQUARE = 232
@@ -29,7 +34,7 @@ class Scale:
     low: float
     high: float
     width: float
-    margin: float = 6.0
+    margin: float = _SHAPE["edge"]
 
     def at(self, value: float) -> float:
         """Where a value stands."""
@@ -47,12 +52,8 @@ def rate_plot(estimate: Estimate, *, width: int = 220, height: int = 22, labelle
     """A rate and its interval between 0 and 1; where it is `labelled`, the ends of the scale are written below it."""
     scale = Scale(0.0, 1.0, width)
     value, ends = rate_text(estimate.value, estimate.interval)
-    ticks = [
-        _tick(scale.at(share), height / 2, 5 if share in {0, 1} else 3) for share in (0, 0.25, 0.5, 0.75, 1)
-    ]
     return drawing(
-        _axis(scale, height / 2),
-        *ticks,
+        _track(scale, height / 2),
         _whisker(scale, estimate, height / 2),
         *(_scale_ends(scale, "0 %", "100 %", height + 6) if labelled else ()),
         width=width,
@@ -71,7 +72,7 @@ def mean_plot(estimate: Estimate, values: Sequence[float], *, width: int = 220) 
     low, high = number(scale.low), number(scale.high)
     return drawing(
         *_histogram(scale, values, 20),
-        _axis(scale, 20),
+        _track(scale, 20),
         _whisker(scale, estimate, 20),
         *_scale_ends(scale, low, high, 37),
         width=width,
@@ -91,6 +92,55 @@ def share_bar(share: float, *, width: int = 220, height: int = 10) -> Markup:
         width=width,
         height=height,
         aria_hidden="true",
+    )
+
+
+def difference_plot(
+    value: float,
+    interval: tuple[float, float] | None,
+    *,
+    extent: float,
+    words: str,
+    is_sure: bool = True,
+    width: int = 120,
+) -> Markup:
+    """A difference around 0, where a higher value is better: grey unless it is sure that there is one."""
+    height, middle = _SHAPE["height"], width / 2
+    scale = Scale(-extent, extent, width)
+    unclear = not is_sure or interval is None or interval[0] <= 0 <= interval[1]
+    x, y = scale.at(value), height / 2
+    if unclear:
+        tone, dot = "unclear", f"M{x:g} {y - 3.4:g}l3.4 3.4-3.4 3.4-3.4-3.4z"
+    elif value > 0:
+        tone, dot = "better", f"M{x:g} {y - 3.6:g}l3.6 6.4h-7.2z"
+    else:
+        tone, dot = "worse", f"M{x:g} {y + 3.6:g}l3.6-6.4h-7.2z"
+    marks = [
+        element("line", class_="glyph-track", x1=scale.margin, x2=width - scale.margin, y1=y, y2=y),
+        element("line", class_="glyph-zero", x1=middle, x2=middle, y1=1, y2=height - 1),
+        *([] if interval is None else [_span(scale.at(interval[0]), scale.at(interval[1]), y)]),
+        element("path", class_="glyph-dot", d=dot),
+    ]
+    return drawing(element("g", *marks, class_=f"glyph-{tone}"), width=width, height=height, words=words)
+
+
+def mark(name: MarkName) -> Markup:
+    """A shape that says in a word what came of something."""
+    word = shapes()["words"][name]
+    drawn = [
+        element(tag, **{f"{key}_": value for key, value in attributes.items()})
+        for tag, attributes in shapes()["marks"][name]
+    ]
+    return element(
+        "svg",
+        element("title", word),
+        *drawn,
+        class_=f"mark mark-{name}",
+        viewBox=f"0 0 {_SIZE} {_SIZE}",
+        width=_SIZE,
+        height=_SIZE,
+        role="img",
+        aria_label=word,
     )
 
 
@@ -156,23 +206,34 @@ def _scale_ends(scale: Scale, low: str, high: str, y: float) -> list[Markup]:
     ]
 
 
-def _axis(scale: Scale, y: float) -> Markup:
-    return element("line", class_="axis", x1=scale.margin, y1=y, x2=scale.width - scale.margin, y2=y)
-
-
-def _tick(x: float, y: float, half: float) -> Markup:
-    return element("line", class_="axis", x1=x, y1=y - half, x2=x, y2=y + half)
+def _track(scale: Scale, y: float) -> Markup:
+    """The scale as a line, with a tick at each end."""
+    left, right, tick = scale.margin, scale.width - scale.margin, _SHAPE["tick"]
+    ends = f"M{left:g} {y - tick / 2:g}v{tick}M{right:g} {y - tick / 2:g}v{tick}"
+    return join(
+        [
+            element("line", class_="glyph-track", x1=left, x2=right, y1=y, y2=y),
+            element("path", class_="glyph-ends", d=ends),
+        ]
+    )
 
 
 def _whisker(scale: Scale, estimate: Estimate, y: float) -> Markup:
-    """The interval with a cap at each end, and the value on it."""
+    """The interval as a bar, and the value on it: a hollow dot where it is over few cases."""
     marks: list[Markup] = []
     if estimate.interval is not None:
-        low, high = scale.at(estimate.interval.low), scale.at(estimate.interval.high)
-        marks.append(element("line", class_="interval", x1=low, y1=y, x2=high, y2=y))
-        marks += [element("line", class_="interval", x1=x, y1=y - 4, x2=x, y2=y + 4) for x in (low, high)]
-    marks.append(element("circle", class_="dot", cx=scale.at(estimate.value), cy=y, r=4))
+        marks.append(_span(scale.at(estimate.interval.low), scale.at(estimate.interval.high), y))
+    few = estimate.n_units < _SHAPE["few"]
+    look, radius = ("glyph-dot glyph-dot-few", "fewDot") if few else ("glyph-dot", "dot")
+    marks.append(element("circle", class_=look, cx=scale.at(estimate.value), cy=y, r=_SHAPE[radius]))
     return join(marks)
+
+
+def _span(low: float, high: float, y: float) -> Markup:
+    height = _SHAPE["bar"]
+    return element(
+        "rect", class_="glyph-bar", x=low, y=y - height / 2, width=max(high - low, 1.0), height=height, rx=1
+    )
 
 
 def _histogram(scale: Scale, values: Sequence[float], base: float) -> list[Markup]:

@@ -1,9 +1,15 @@
 // One attempt in full: what went in, what came out, and what was said about it.
 
-const MARKS = { passed: ["✓", "passed"], failed: ["✗", "did not pass"], error: ["!", "error"], skipped: ["·", "not judged"] };
+const MARKS = { passed: "pass", failed: "fail", error: "error", skipped: "skip" };
 
-const mark = (outcome) => make("span", { class: `mark ${outcome}`, title: MARKS[outcome][1] },
-  make("span", { "aria-hidden": "true" }, MARKS[outcome][0]), make("span", { class: "unseen" }, MARKS[outcome][1]));
+// A shape, with its word for readers who do not see it. LOOKS is shapes.json.
+function mark(outcome) {
+  const name = MARKS[outcome], word = LOOKS.words[name];
+  return make("span", { class: "outcome-mark", title: word },
+    make("svg", { class: `mark mark-${name}`, viewBox: "0 0 12 12", width: "12", height: "12", "aria-hidden": "true" },
+      LOOKS.marks[name].map(([tag, attributes]) => make(tag, attributes))),
+    make("span", { class: "unseen" }, word));
+}
 
 const textOf = (value) => value.text ?? value.json;
 const block = (content) => make("pre", { dir: "auto" }, content);

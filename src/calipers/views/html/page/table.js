@@ -147,7 +147,7 @@ function caseCell(group, head) {
 function passCount(group) {
   const judged = group.attempts.filter((attempt) => attempt.outcome !== "skipped");
   const passed = judged.filter((attempt) => attempt.outcome === "passed").length;
-  const tone = !judged.length ? "skipped" : passed === judged.length ? "passed" : passed ? "mixed" : "failed";
+  const tone = !judged.length ? "skip" : passed === judged.length ? "pass" : passed ? "partial" : "fail";
   return make("span", { class: `count ${tone}`, title: `${passed} of ${plural(judged.length, "attempt")} passed` },
     judged.length ? `${passed}/${judged.length}` : "·");
 }
