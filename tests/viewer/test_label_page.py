@@ -121,6 +121,22 @@ def test_undo_skip_and_notes(desk, path):
     until(lambda: labels(path), lambda found: len(found) == 1)
 
 
+def test_a_note_stays_when_an_answer_of_the_server_comes_while_it_is_written(desk, path):
+    page = desk()
+    page.keyboard.press("y")
+    saved(page)
+    with page.expect_response(lambda response: response.request.method == "DELETE"):
+        page.keyboard.press("u")
+        page.keyboard.press("c")
+        page.keyboard.type("so so")
+    saved(page)
+    page.keyboard.type(", but right")
+    page.keyboard.press("Enter")
+    page.keyboard.press("y")
+    saved(page)
+    until(lambda: labels(path), lambda found: list(found.values()) == [(True, "so so, but right")])
+
+
 def test_a_note_that_is_left_stays_as_it_was_and_its_letters_are_no_decisions(desk, path):
     page = desk()
     page.keyboard.press("c")
