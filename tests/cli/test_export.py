@@ -38,6 +38,18 @@ def test_standard_output_holds_the_file_and_nothing_else(kept, calipers):
     assert done.stderr == ""
 
 
+def test_a_filter_chooses_attempts(kept, calipers):
+    done = calipers(
+        "export", "latest", "--to", "csv:-", "--filter", "-status:passed", "--filter", "case:number*"
+    )
+    rows = list(csv.DictReader(io.StringIO(done.stdout)))
+    assert [(row["position"], row["case"]) for row in rows] == [("1", "number -1"), ("2", "number boom")]
+    done = calipers("export", "latest", "--to", "csv:-", "--table", "results", "--filter", "status:errored")
+    assert {row["kind"] for row in csv.DictReader(io.StringIO(done.stdout))} == {"not_run"}
+    done = calipers("export", "latest", "--to", "otlp:-", "--filter", "status:passed")
+    assert len(done.stdout.splitlines()) == 1
+
+
 @pytest.mark.parametrize(
     ("words", "code", "says"),
     [
@@ -48,6 +60,9 @@ def test_standard_output_holds_the_file_and_nothing_else(kept, calipers):
         (["latest", "--to", "csv", "--table", "cells"], 2, "'cells' is not one of"),
         (["latets", "--to", "csv"], 2, "did you mean 'latest'"),
         (["latest", "--to", "csv:."], 2, "is a folder"),
+        (["latest", "--to", "jsonl", "--filter", "status:failed"], 2, "jsonl holds a whole run"),
+        (["latest", "--to", "csv", "--filter", "statsu:failed"], 2, "did you mean 'status'?"),
+        (["latest", "--to", "csv", "--filter", "flip:worse"], 2, "where two runs are compared"),
         (["latest", "--to", "jsonl:.calipers/runs.db"], 2, "is the store of the run"),
         (["latest", "--to", "csv", "--store", "nothing.db"], 2, "no store"),
     ],

@@ -35,6 +35,27 @@ def test_a_session_whose_tests_repeat_their_cases_differently_is_listed_by_its_a
     assert "3, 7 attempts" in calipers("runs", env={"COLUMNS": "160"}).stdout
 
 
+@pytest.mark.parametrize(
+    ("terms", "names"),
+    [
+        (["rate<0.6"], ["first"]),
+        (["name:s* attempts>4"], ["second"]),
+        (["dataset:numbers", "-repeat>1"], ["first"]),
+        (["rate>2"], []),
+    ],
+)
+def test_a_filter_of_the_viewer_finds_runs(calipers, kept, terms, names):
+    evaluated(kept, 1, -1, name="first")
+    evaluated(kept, 1, 2, name="second", repeat=3)
+    done = calipers("runs", "--json", *(word for each in terms for word in ("--filter", each)))
+    assert [run["name"] for run in json.loads(done.stdout)] == names
+
+
+def test_an_unknown_term_is_refused_with_the_nearest(calipers, kept):
+    done = calipers("runs", "--filter", "datset:numbers")
+    assert (done.exit_code, "did you mean 'dataset'?" in done.stderr) == (2, True)
+
+
 def test_runs_are_listed_with_what_became_of_them_newest_first(calipers, kept):
     evaluated(kept, 1, -1, name="first")
     evaluated(kept, 1, 2, name="second", repeat=3)

@@ -1,4 +1,5 @@
 import json
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,15 @@ def judge(inputs):
     if inputs == "odd":
         raise RuntimeError("cannot judge")
     return {}
+
+
+def next_number(inputs, seen=Counter()):  # noqa: B006 - so that repeats differ
+    seen[inputs] += 1
+    return seen[inputs]
+
+
+def even(output):
+    return output % 2 == 0
 
 
 @pytest.fixture
@@ -54,6 +64,41 @@ def test_the_attempts_to_list_can_be_chosen(calipers, report):
     assert "good  " in calipers("show", "report.json", "--include-cases", "all").stdout
     assert "boom  " not in calipers("show", "report.json", "--include-cases", "none").stdout
     assert "raise ValueError" in calipers("show", "report.json", "--tracebacks").stdout
+
+
+@pytest.mark.parametrize(
+    ("filters", "names"),
+    [
+        (["status:errored"], ["boom"]),
+        (["eval.right:failed"], ["bad", "odd"]),
+        (["-status:passed"], ["bad", "odd", "boom"]),
+        (["-status:passed", "reach"], ["boom"]),
+        (["meta.topic:letters"], ["good"]),
+        (["status:unjudged"], []),
+    ],
+)
+def test_a_filter_lists_the_attempts_that_meet_it(calipers, report, filters, names):
+    asked = [word for each in filters for word in ("--filter", each)]
+    done = calipers("show", "report.json", *asked)
+    assert done.exit_code == 0
+    title, *rest = done.stdout.splitlines()
+    assert [line.split()[1] for line in rest if line[:1] in "✓✗·" and line[:1]] == names
+    if names:
+        assert title.startswith(f"{len(names)} attempt")
+        assert title.endswith(" ".join(filters))
+    else:
+        assert title == "No attempt meets status:unjudged"
+
+
+def test_of_many_that_meet_a_filter_the_first_cases_are_listed(calipers, kept):
+    dataset = Dataset(cases=[Case(name=f"n{n}", inputs=n) for n in range(5)], evaluators=[even])
+    dataset.evaluate_sync(next_number, store=kept, repeat=2, progress=False)
+    done = calipers("show", "latest", "--filter", "is:flaky status:failed", "--max-cases", "2")
+    title, *rest = done.stdout.splitlines()
+    assert title == "5 attempts at 5 cases met is:flaky status:failed"
+    assert [line for line in rest if line.startswith("✗")][1].startswith("✗ n1 [")
+    assert rest[-1] == "… and 3 more (--max-cases 0 shows all)"
+    assert "finished" in done.stderr
 
 
 def test_one_case_is_shown_with_all_that_is_known_of_it(calipers, report):
@@ -192,6 +237,10 @@ def test_lines_without_their_end_are_shown_as_incomplete(calipers, report, folde
         (["report.json", "--to", "jsn:x"], 2, "did you mean 'json'?"),
         (["report.json", "--to", "html:./report.json"], 2, "would overwrite the report: name another file"),
         (["report.json", "--to", "x.html", "--case", "good"], 2, "give one of them"),
+        (["report.json", "--to", "x.html", "--filter", "good"], 2, "give one of them"),
+        (["report.json", "--case", "good", "--filter", "good"], 2, "give one of them"),
+        (["report.json", "--filter", "statsu:failed"], 2, "did you mean 'status'?"),
+        (["report.json", "--filter", "is:new"], 2, "where two runs are compared"),
     ],
 )
 def test_what_cannot_be_shown_is_told(calipers, report, write, args, code, message):

@@ -1,5 +1,6 @@
 """Attempts of runs and traces become cases: what stays, what is left out, and what a case expects."""
 
+import itertools
 import json
 import re
 from collections import Counter
@@ -267,6 +268,20 @@ def test_a_question_that_no_one_was_asked_is_refused_with_those_that_were(store,
 # ---------------------------------------------------------------------- what is left out
 
 
+def test_a_filter_knows_which_cases_are_flaky(store):
+    said = itertools.count()
+    dataset = Dataset(
+        cases=[Case(name="unsteady", inputs="a"), Case(name="steady", inputs="b")],
+        evaluators=[lambda output: output != "1"],
+    )
+    dataset.evaluate_sync(
+        lambda asked: str(next(said)) if asked == "a" else "b", store=store, repeat=2, progress=False
+    )
+    made = dataset_from("latest", store=store, filter="is:flaky")
+    assert [case.inputs for case in made.dataset.cases] == ["a"]
+    assert made.summary.filtered == 2
+
+
 def test_a_filter_leaves_out_what_does_not_meet_it(store):
     make_run(store, "one", "a long request", "boom")
     made = dataset_from("latest", store=store, filter=["status:failed", "cost>0.1"])
@@ -445,6 +460,7 @@ def test_personal_data_stays_where_it_is_to_stay(record):
     [
         ({"filter": "status:passed cost>9"}, NotKnownError, "left none of 2 attempts: status:passed holds for 2, cost>9 holds for 0"),
         ({"filter": "stauts:x"}, InvalidOptionError, "unknown field 'stauts'"),
+        ({"filter": "flip:worse"}, InvalidOptionError, "only where two runs are compared"),
         ({"beside": [Case(inputs="a"), Case(inputs="b")]}, NotKnownError, "the requests of 2 attempts are in the dataset already"),
         ({"limit": 1, "sample": 1}, InvalidOptionError, "give one of them"),
         ({"by": "tag"}, InvalidOptionError, "give sample too"),

@@ -262,6 +262,21 @@ def listing_options(function: _Function) -> _Function:
     return _with(function, _LISTED)
 
 
+def filter_option(which: str) -> Callable[[_Function], _Function]:
+    """`--filter`, for commands that take some attempts of a run, by the grammar of `calipers.report.attempt_filter`.
+
+    Args:
+        which: the words before "attempts that meet all terms".
+    """
+    return click.option(
+        "--filter",
+        metavar="TERMS",
+        multiple=True,
+        help=f"{which} attempts that meet all terms, such as 'status:failed tag:refund cost>0.01 \"late\"'. Repeatable: all have to be "
+        "met.",
+    )
+
+
 def confidence_option(of: str) -> Callable[[_Function], _Function]:
     """`--confidence`, for commands that make intervals."""
     return click.option(

@@ -1,4 +1,8 @@
-"""Attempts that were made somewhere, read one at a time and as often as needed: those of a kept run, of a report file, of traces."""
+"""Attempts that were made somewhere, read one at a time and as often as needed: those of a kept run, of a report file, of traces.
+
+`Asked` asks them a filter. What a filter asks beside a single attempt, such as whether its case is flaky, takes a reading of its own, which is done only
+where a term needs it.
+"""
 
 import os
 from collections.abc import Collection, Iterator, Sequence
@@ -7,7 +11,9 @@ from pathlib import Path
 from typing import Protocol
 
 from calipers.errors import StoreError
-from calipers.report.attempt_fields import Record
+from calipers.report.attempt_fields import Beside, Record
+from calipers.report.attempt_filter import AttemptFilter, without_comparison
+from calipers.report.report import Report
 from calipers.stores.default_store import default_address, is_file_name
 from calipers.stores.evaluator_slots import scored_places
 from calipers.stores.packing import unpack
@@ -78,6 +84,63 @@ class FileRun:
         for position, found in enumerate(self._found.attempts()):
             if at is None or position in at:
                 yield position, found.record
+
+
+class ReportRun:
+    """The attempts that a report keeps."""
+
+    def __init__(self, report: Report) -> None:
+        self._report = report
+        self.run, self.name = "", report.name
+        self.started_at = report.started_at or ""
+        self.notes: Sequence[str] = ()
+
+    def attempts(self, at: Collection[int] | None = None) -> Iterator[tuple[int, Record]]:
+        """The attempts, as in `AttemptSource`; those whose task failed come last."""
+        for position, record in enumerate([*self._report.cases, *self._report.failures]):
+            if at is None or position in at:
+                yield position, record
+
+
+class Asked:
+    """A filter, asked about the attempts of one source."""
+
+    def __init__(self, source: AttemptSource, wanted: AttemptFilter) -> None:
+        """Read beforehand what the filter asks beside single attempts.
+
+        Raises:
+            FilterError: a term means something only where two runs, or a judge and people, are compared.
+        """
+        self.source, self.wanted = source, wanted
+        without_comparison(wanted, also=["new"])
+        asks = any(
+            each.text == "flaky" for term in wanted.terms if term.field == "is" for each in term.values
+        )
+        self._flaky = _flaky_cases(source) if asks else None
+
+    def beside(self, record: Record) -> Beside:
+        """What is known of an attempt beside its record."""
+        flaky = None if self._flaky is None else _case_of(record) in self._flaky
+        return Beside(at=began_at(record, self.source), is_flaky=flaky, is_new=None)
+
+    def attempts(self) -> Iterator[tuple[int, Record]]:
+        """The attempts that are known to meet the filter, with their positions."""
+        for position, record in self.source.attempts():
+            if self.wanted.matches(record, self.beside(record)):
+                yield position, record
+
+
+def _flaky_cases(source: AttemptSource) -> set[str]:
+    """The cases at which some attempts passed and others did not."""
+    said: dict[str, set[bool]] = {}
+    for _, record in source.attempts():
+        if record.passed is not None:
+            said.setdefault(_case_of(record), set()).add(record.passed)
+    return {case for case, outcomes in said.items() if len(outcomes) > 1}
+
+
+def _case_of(record: Record) -> str:
+    return record.source_case_name or record.name
 
 
 def open_sources(

@@ -16,7 +16,7 @@ A time that was not recorded is that of what came before, and a millionth of a s
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -37,8 +37,8 @@ _ID_BYTES: Final = 8
 _LARGEST_INT: Final = 1 << 63
 
 
-def otlp_lines(store: Store, run: RunInfo) -> Iterator[bytes]:
-    """The lines of a run, read from its store as they are asked for."""
+def otlp_lines(store: Store, run: RunInfo, at: Sequence[int] | None = None) -> Iterator[bytes]:
+    """The lines of a run, or of its attempts at some positions, read from its store as they are asked for."""
     scored = scored_places(run.evaluators)
     names = store.names(run)
     resource = {
@@ -47,7 +47,7 @@ def otlp_lines(store: Store, run: RunInfo) -> Iterator[bytes]:
         )
     }
     taken: set[str] = set()
-    for attempt, cells in store.judged(run.id):
+    for attempt, cells in store.judged(run.id) if at is None else store.judged_at(run.id, at):
         record = unpack(attempt, cells, run.evaluators, scored=scored, names=names)
         spans = _Attempt(record, run, attempt.position, taken).spans()
         scope = {"scope": {"name": "calipers"}, "spans": spans}

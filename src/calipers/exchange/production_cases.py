@@ -27,8 +27,8 @@ from calipers.data.jsonable import plain
 from calipers.data.record import ReportCase
 from calipers.data.result_names import unique
 from calipers.errors import InvalidOptionError, NotKnownError
-from calipers.report.attempt_fields import Record
-from calipers.report.attempt_filter import Term, all_of, field_named
+from calipers.report.attempt_fields import Beside, Record
+from calipers.report.attempt_filter import AttemptFilter, Term, all_of, field_named
 from calipers.run.dataset import Dataset
 from calipers.stats.draw import DrawnStratum, Shares, draw_by_strata
 from calipers.stats.number_text import plural
@@ -47,7 +47,7 @@ from .attempt_case import (
     words_of,
 )
 from .attempt_name import name_without_words
-from .attempt_source import AttemptSource, began_at, open_sources
+from .attempt_source import Asked, AttemptSource, open_sources
 from .near_duplicates import NearOne, Vectors
 from .placeholders import Hidden
 
@@ -164,7 +164,7 @@ def dataset_from(
     found, opened = open_sources(named, store)
     try:
         survey = _Survey(found, strata, confirmed_by, hidden, vectors, beside)
-        survey.read(wanted.terms)
+        survey.read(wanted)
         chosen = survey.without_duplicates(near)
         drawn = _draw(chosen, survey, limit, sample, shares, seed)
         cases = _make_cases(drawn, survey, confirmed_by, tuple(expect))
@@ -254,17 +254,18 @@ class _Survey:
                 self._there.append(case.name or f"case {number}")
                 self._add_vector(request)
 
-    def read(self, terms: Sequence[Term]) -> None:
+    def read(self, wanted: AttemptFilter) -> None:
         """Read all attempts, and keep those that may become cases."""
-        summary = self.summary
+        summary, terms = self.summary, wanted.terms
         met: Counter[int] = Counter()
         asked: set[str] = set()
         for number, source in enumerate(self.sources):
+            filtered = Asked(source, wanted)
             for position, record in source.attempts():
                 summary.read += 1
                 asked.update(label.question for label in record.human_labels)
-                at = began_at(record, source)
-                held = [term.matches(record, at) is True for term in terms]
+                known = filtered.beside(record)
+                held = [term.matches(record, known) is True for term in terms]
                 met.update(place for place, holds in enumerate(held) if holds)
                 if not all(held):
                     summary.filtered += 1
@@ -273,7 +274,7 @@ class _Survey:
                 if request is None:
                     summary.without_request += 1
                     continue
-                self._add(number, position, record, request.data, self._stratum(record, at))
+                self._add(number, position, record, request.data, self._stratum(record, known))
         if not summary.read:
             raise NotKnownError("the sources hold no attempts")
         if summary.filtered == summary.read:
@@ -321,10 +322,10 @@ class _Survey:
         if self._vectors is not None:
             self._vectors.add(words_of(request))
 
-    def _stratum(self, record: Record, at: Any) -> str:
+    def _stratum(self, record: Record, known: Beside) -> str:
         parts: list[str] = []
         for field in self._strata:
-            found = field.values_in(record, at)
+            found = field.values_in(record, known)
             name = f"{field.field}.{field.key}" if field.key else field.field
             values = (
                 [_UNKNOWN] if found is None else sorted({_shown_value(each) for each in found}) or ["none"]

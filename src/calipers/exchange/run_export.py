@@ -12,7 +12,7 @@ Attempts are read from the store as they are written, so memory does not grow wi
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final, Literal, NamedTuple, TypeAlias
 
@@ -20,12 +20,14 @@ import msgspec
 
 from calipers.data.argument_checks import check_choice, did_you_mean
 from calipers.errors import InvalidOptionError
+from calipers.report.attempt_filter import AttemptFilter, all_of
 from calipers.stores.run_info import RunInfo
 from calipers.stores.store import Store
 from calipers.stores.store_url import open_store
 from calipers.views.csv_file import table_lines
 from calipers.views.formats import write_chunks
 
+from .attempt_source import Asked, KeptRun
 from .otlp_export import otlp_lines
 from .run_jsonl import run_lines
 from .run_tables import ATTEMPTS, TABLES, Row, Table, parquet_chunks
@@ -54,6 +56,7 @@ def export_run(
     *,
     to: str | os.PathLike[str],
     table: str | None = None,
+    filter: str | Sequence[str] = (),  # noqa: A002 - the word users know
 ) -> str:
     """Write a stored run to a file.
 
@@ -63,36 +66,45 @@ def export_run(
         to: `FORMAT:PATH`, a path with the suffix of a format, or just a format, which writes to a file named after the
             run's id. The path `-` is standard output.
         table: of Parquet and CSV: "attempts" (the default), or "results", a row for each judgement.
+        filter: which attempts, as in `calipers.report.attempt_filter`; of several, all have to be met. Not of JSON Lines, which hold a whole run.
 
     Returns:
         The path that was written.
 
     Raises:
-        InvalidOptionError: the format or the table is not known, or the path is a folder or the store itself.
+        InvalidOptionError: the format or the table is not known, the path is a folder or the store itself, or the filter is none.
         StoreError: there is no such store or run.
         MissingExtraError: Parquet, and pyarrow is not installed.
     """
     target = parse_export(to)
     if not isinstance(store, Store):
         with open_store(store, existing=True) as opened:
-            return export_run(opened, run, to=to, table=table)
+            return export_run(opened, run, to=to, table=table, filter=filter)
     chosen = check_table(target.format, table)
+    wanted = check_filter(target.format, [filter] if isinstance(filter, str) else filter)
     info = store.run(run)
     path = target.path_for(info)
     own = getattr(store, "path", None)
     if path != "-" and own is not None and Path(path).exists() and Path(path).samefile(own):
         raise InvalidOptionError(f"{path!r} is the store of the run: name another file")
-    write_chunks(run_chunks(store, info, target.format, chosen), path)
+    at = [place for place, _ in Asked(KeptRun(store, info), wanted).attempts()] if wanted.terms else None
+    write_chunks(run_chunks(store, info, target.format, chosen, at), path)
     return path
 
 
-def run_chunks(store: Store, run: RunInfo, form: ExportFormat, table: Table = ATTEMPTS) -> Iterator[bytes]:
-    """The pieces of an exported file, read from the store as they are asked for."""
+def run_chunks(
+    store: Store,
+    run: RunInfo,
+    form: ExportFormat,
+    table: Table = ATTEMPTS,
+    at: Sequence[int] | None = None,
+) -> Iterator[bytes]:
+    """The pieces of an exported file, read from the store as they are asked for: of all attempts, or of those at some positions."""
     if form == "jsonl":
         return run_lines(store, run)
     if form == "otlp":
-        return otlp_lines(store, run)
-    rows = table.rows(store, run)
+        return otlp_lines(store, run, at)
+    rows = table.rows(store, run, at)
     if form == "csv":
         return table_lines([column.name for column in table.columns], (_as_text(row, table) for row in rows))
     about = {"calipers_table": table.name, "calipers_run": run.id, "calipers_run_name": run.name}
@@ -132,6 +144,17 @@ def parse_export(to: str | os.PathLike[str]) -> ExportTarget:
     raise InvalidOptionError(
         f"a run is exported as one of {known}, got {text!r}{hint}; write FORMAT or FORMAT:PATH"
     )
+
+
+def check_filter(form: ExportFormat, filters: Sequence[str]) -> AttemptFilter:
+    """The filter that is meant.
+
+    Raises:
+        InvalidOptionError: it is none, or the format holds whole runs.
+    """
+    if filters and form == "jsonl":
+        raise InvalidOptionError("jsonl holds a whole run, to be imported elsewhere: leave out the filter")
+    return all_of(filters)
 
 
 def check_table(form: ExportFormat, table: str | None) -> Table:

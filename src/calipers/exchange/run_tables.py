@@ -78,13 +78,13 @@ class Table(NamedTuple):
     name: str
     columns: tuple[Column, ...]
 
-    def rows(self, store: Store, run: RunInfo) -> Iterator[Row]:
-        """Its rows, made as the attempts are read."""
+    def rows(self, store: Store, run: RunInfo, at: Sequence[int] | None = None) -> Iterator[Row]:
+        """Its rows, made as the attempts are read: of all of them, or of those at some positions."""
         rows_of = _attempt_rows if self is ATTEMPTS else _result_rows
         scored = scored_places(run.evaluators)
         about = _about(run)
         names = store.names(run)
-        for attempt, cells in store.judged(run.id):
+        for attempt, cells in store.judged(run.id) if at is None else store.judged_at(run.id, at):
             record = unpack(attempt, cells, run.evaluators, scored=scored, names=names)
             who = [run.id, attempt.position, attempt.name, attempt.case_name, attempt.repeat]
             for row in rows_of(attempt, record):

@@ -30,7 +30,7 @@ from .text import visible
 from .transcript import Transcript, shown_output, transcript_of
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from rich.console import Console, ConsoleOptions, RenderableType
     from rich.text import Text
 
 _INDENT = 4
@@ -121,14 +121,36 @@ def attempts(page: Page, report: Report, options: AttemptOptions) -> "Iterator[R
         yield from _list(page, title, missed, options, left_behind=judged - len(missed))
 
 
+@dataclass(frozen=True)
+class AttemptList:
+    """Some attempts below a title, ready for a `rich` console to print at any width."""
+
+    title: str
+    records: Sequence[Record]
+    options: AttemptOptions
+    further: int = 0
+    """Attempts beyond the limit that are not among the records."""
+
+    def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "Iterator[RenderableType]":
+        """The lines for a console."""
+        page = Page(options.max_width, options.encoding)
+        yield from _list(page, self.title, self.records, self.options, further=self.further)
+
+
 def _list(
-    page: Page, title: str, records: Sequence[Record], options: AttemptOptions, *, left_behind: int = 0
+    page: Page,
+    title: str,
+    records: Sequence[Record],
+    options: AttemptOptions,
+    *,
+    further: int = 0,
+    left_behind: int = 0,
 ) -> "Iterator[RenderableType]":
-    """The records, up to the limit; `left_behind` counts those that the report does not keep."""
+    """The records, up to the limit; `further` counts those beyond it that are not given, `left_behind` those that the report does not keep."""
     if not records:
         return
     yield page.line((title, "bold"))
-    left = len(records)
+    left = len(records) + further
     for group in islice(alike(records), options.max_cases):
         yield from _attempt(page, group, options)
         left -= len(group)

@@ -19,6 +19,8 @@ from calipers.report.summary import Totals
 from calipers.stats.number_text import rate_text
 from calipers.stores.run_info import RunInfo, Status
 from calipers.stores.store import Store
+from calipers.viewer.run_filter import RunFilter
+from calipers.viewer.run_rows import run_row
 from calipers.views.grid import Cell, Column, grid
 from calipers.views.page import Page
 
@@ -52,12 +54,16 @@ def show_runs(
     name: str | None = None,
     dataset: str | None = None,
     status: str | None = None,
+    filter: Sequence[str] = (),  # noqa: A002 - the option is called so
     limit: int = 20,
     json: bool = False,
 ) -> int:
     """Print the runs of a store; returns the exit code."""
+    filters = [RunFilter.read(text) for text in filter]
     with open_kept(store) as opened:
         found = _matching(opened, name=name, dataset=dataset, status=status)
+        if filters:
+            found = _filtered(opened, found, filters)
         some = found[:limit] if limit else found
         counted = [(info, _totals(opened, info)) for info in some]
         if json:
@@ -69,7 +75,7 @@ def show_runs(
             if info.damaged is not None:
                 note(info.damaged)
         if not found:
-            told = " of that kind" if name or dataset or status else ""
+            told = " of that kind" if name or dataset or status or filters else ""
             note(f"The store {shown_store(opened)!r} has no runs{told}")
         elif len(some) < len(found) and not json:
             note(f"and {len(found) - len(some):,} older ones: --limit 0 lists all")
@@ -83,6 +89,13 @@ def _matching(store: Store, *, name: str | None, dataset: str | None, status: st
     known: Status | None = kept
     found = store.runs(name=name, dataset_name=dataset, status=known)
     return [info for info in found if status is None or state(info) == status]
+
+
+def _filtered(store: Store, runs: Sequence[RunInfo], filters: Sequence[RunFilter]) -> list[RunInfo]:
+    """Those that meet all filters."""
+    looks = {look.run: look for look in store.looks()}
+    rows = ((info, run_row(info, totals=_totals(store, info), look=looks.get(info.id))) for info in runs)
+    return [info for info, row in rows if all(each.matches(row) for each in filters)]
 
 
 def _totals(store: Store, info: RunInfo) -> Totals | None:

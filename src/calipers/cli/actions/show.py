@@ -15,7 +15,7 @@ import click
 from calipers.cli.actions.plugins import chosen_plugins
 from calipers.cli.exits import PASSED, USAGE
 from calipers.cli.message import CommandError, no_file, note
-from calipers.cli.output import IncludeCases, clean_stdout, show_report
+from calipers.cli.output import IncludeCases, clean_stdout, printing, show_report
 from calipers.cli.reports import read_file
 from calipers.cli.stored_runs import (
     check_case,
@@ -31,17 +31,21 @@ from calipers.data.case import similar_names
 from calipers.errors import InvalidOptionError
 from calipers.evaluators import JudgeCorrectionEvaluator
 from calipers.evaluators.judge_correction import corrections
+from calipers.exchange.attempt_source import Asked, KeptRun, ReportRun
+from calipers.report.attempt_filter import all_of
 from calipers.report.report import Report
 from calipers.report.report_evaluator import ReportEvaluatorContext
+from calipers.stats.number_text import plural
 from calipers.stores.default_store import DEFAULT, VARIABLE, is_file_name
 from calipers.stores.evaluator_slots import scored_places
 from calipers.stores.packing import unpack
 from calipers.stores.run_info import RunInfo
 from calipers.stores.store import Store
 from calipers.stores.stored_attempt import StoredAttempt, StoredCell
-from calipers.views.attempts import attempt_in_full, headline_of
+from calipers.views.attempts import AttemptList, AttemptOptions, attempt_in_full, headline_of
 from calipers.views.formats import Target, parse_target, write_report
 from calipers.views.outcome import Record
+from calipers.views.page import print_view
 from calipers.views.text import visible
 from calipers.views.trace_statement import STEPS
 
@@ -63,6 +67,7 @@ def show(
     case: Sequence[str] = (),
     trace: Sequence[str] = (),
     max_steps: int = STEPS,
+    filter: Sequence[str] = (),  # noqa: A002 - the option is called so
     to: Sequence[str] = (),
     plugin: Sequence[str] = (),
     no_plugins: bool = False,
@@ -73,7 +78,8 @@ def show(
     tracebacks: bool = False,
 ) -> int:
     """Show or convert a saved report, or a run that is kept; returns the exit code."""
-    _check_chosen(case, trace, to, labels)
+    _check_chosen(case, trace, filter, to, labels)
+    wanted = all_of(filter)
     check_whole_number("--max-steps", max_steps or None, at_least=2, or_none=True)
     for each in labels:
         _check_labels(each)
@@ -95,16 +101,14 @@ def show(
                 (each for name in dict.fromkeys(trace) for each in _kept_records(kept, name)), max_steps
             )
             return PASSED
-        labelled = kept is not None and bool(kept.store.labels(run=kept.info.id))
-        whole = bool(to or slice_by or labels or labelled) or include_cases == "all"
-        found = read_file(report, "shown") if kept is None else report_of(*kept, whole=whole)
-        if slice_by:
-            found = found.sliced_by(*slice_by)
-        for each in labels:
-            correction = _correction(each, found)
-            found.analyses.append(correction.evaluate(ReportEvaluatorContext(name=found.name, report=found)))
-        if labelled:
-            found.analyses += corrections(found)
+        if filter:
+            source = ReportRun(read_file(report, "shown")) if kept is None else KeptRun(*kept)
+            _show_matching(Asked(source, wanted), " ".join(filter), max_cases, tracebacks=tracebacks)
+            if kept is not None:
+                _tell(kept)
+            return PASSED
+        whole = bool(to or slice_by or labels) or include_cases == "all"
+        found = _with_labels(report, kept, whole=whole, slice_by=slice_by, labels=labels)
         for target in targets:
             write_report(found, f"{target.format}:{target.path}", views=views)
             if target.path != "-":
@@ -122,23 +126,41 @@ def show(
     return PASSED
 
 
+def _with_labels(
+    name: str, kept: _Kept | None, *, whole: bool, slice_by: Sequence[str], labels: Sequence[str]
+) -> Report:
+    """The report of a file or a kept run, cut by fields, with its judges corrected by what people said."""
+    labelled = kept is not None and bool(kept.store.labels(run=kept.info.id))
+    found = read_file(name, "shown") if kept is None else report_of(*kept, whole=whole or labelled)
+    if slice_by:
+        found = found.sliced_by(*slice_by)
+    for each in labels:
+        correction = _correction(each, found)
+        found.analyses.append(correction.evaluate(ReportEvaluatorContext(name=found.name, report=found)))
+    if labelled:
+        found.analyses += corrections(found)
+    return found
+
+
 def _check_chosen(
-    case: Sequence[str], trace: Sequence[str], to: Sequence[str], labels: Sequence[str]
+    case: Sequence[str],
+    trace: Sequence[str],
+    filters: Sequence[str],
+    to: Sequence[str],
+    labels: Sequence[str],
 ) -> None:
-    """Refuse options that ask for one case and for all of them."""
-    if case and trace:
-        raise InvalidOptionError(
-            "--case shows all of one case, and --trace what its agent did: give one of them"
-        )
-    for option, names in (("--case", case), ("--trace", trace)):
-        if names and to:
-            raise InvalidOptionError(
-                f"{option} shows one case, and --to writes the whole report: give one of them"
-            )
-        if names and labels:
-            raise InvalidOptionError(
-                f"{option} shows one case, and --labels correct the result of all: give one of them"
-            )
+    """Refuse options that ask for some attempts and for all of them."""
+    does = {
+        "--case": (case, "shows all of one case"),
+        "--trace": (trace, "shows what the agent did in one case"),
+        "--filter": (filters, "lists the attempts that meet it"),
+        "--to": (to, "writes the whole report"),
+        "--labels": (labels, "correct the result of all attempts"),
+    }
+    given = [(option, what) for option, (values, what) in does.items() if values]
+    if (case or trace or filters) and len(given) > 1:
+        (one, this), (other, that) = given[:2]
+        raise InvalidOptionError(f"{one} {this}, and {other} {that}: give one of them")
 
 
 def _check_labels(given: str) -> None:
@@ -202,6 +224,30 @@ def _check_targets(source: str | Path | None, targets: Sequence[Target]) -> None
         written = target.path != "-" and Path(target.path).exists()
         if written and source is not None and Path(source).exists() and Path(target.path).samefile(source):
             raise InvalidOptionError(f"--to {target.path!r} would overwrite the report: name another file")
+
+
+def _show_matching(asked: Asked, terms: str, max_cases: int, *, tracebacks: bool) -> None:
+    """List the attempts that meet a filter, whose terms are told as they were given. No more of them are in memory than are listed."""
+    records: list[Record] = []
+    cases: set[str] = set()
+    met = 0
+    for _, record in asked.attempts():
+        met += 1
+        cases.add(record.source_case_name or record.name)
+        if not max_cases or len(cases) <= max_cases:
+            records.append(record)
+    if not met:
+        click.echo(f"No attempt meets {visible(terms)}")
+        return
+    title = f"{plural(met, 'attempt')} at {plural(len(cases), 'case')} met {visible(terms)}"
+    options = AttemptOptions(
+        include_cases=True,
+        include_tracebacks=tracebacks,
+        max_cases=max_cases or None,
+        no_limit="--max-cases 0",
+    )
+    with printing():
+        print_view(AttemptList(title, records, options, further=met - len(records)))
 
 
 def _show_cases(report: Report, names: Sequence[str]) -> None:

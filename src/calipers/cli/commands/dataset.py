@@ -6,7 +6,7 @@ import click
 
 from calipers.cli.app import Command, debug_option
 from calipers.cli.completers import complete_files
-from calipers.cli.options import redact_option, store_option
+from calipers.cli.options import filter_option, redact_option, store_option
 
 FROM_EXAMPLES = """
 # what an instrumented agent was asked, as cases to run
@@ -53,12 +53,7 @@ command.params.append(debug_option())
     type=click.Path(dir_okay=False),
     help="The dataset file to write: .yaml, .json, .jsonl, .csv or .parquet.",
 )
-@click.option(
-    "--filter",
-    metavar="TERMS",
-    multiple=True,
-    help="Only attempts that meet all terms, such as 'status:failed tag:refund cost>0.01 \"late\"'. Repeatable: all have to be met.",
-)
+@filter_option("Only")
 @click.option(
     "--near",
     metavar="SHARE",

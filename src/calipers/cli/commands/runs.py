@@ -12,6 +12,8 @@ EXAMPLES = """
 calipers runs
 # runs of one evaluation that did not finish
 calipers runs --name support --status interrupted
+# those that a filter of the viewer finds
+calipers runs --filter 'dataset:support rate<0.9 time>2026-11-01'
 # all of them, for a program
 calipers runs --limit 0 --json
 # those of the team
@@ -28,6 +30,12 @@ calipers runs --store postgresql://evals@db.example.org/evals
     metavar="STATUS",
     type=click.Choice(["running", "finished", "interrupted", "failed", "abandoned"]),
     help="Only runs that are running, finished, interrupted, failed or abandoned.",
+)
+@click.option(
+    "--filter",
+    metavar="TERMS",
+    multiple=True,
+    help="Only runs that meet all terms, such as 'dataset:support rate<0.9 cost>1 gate:fail nightly'. Repeatable: all have to be met.",
 )
 @click.option(
     "--limit",

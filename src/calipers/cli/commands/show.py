@@ -6,7 +6,7 @@ import click
 
 from calipers.cli.app import Command
 from calipers.cli.completers import FORMATS, complete_out, complete_run_or_file
-from calipers.cli.options import listing_options, no_plugins_option, slice_option, store_option
+from calipers.cli.options import filter_option, listing_options, no_plugins_option, slice_option, store_option
 
 EXAMPLES = """
 # what came of the last run
@@ -23,6 +23,8 @@ calipers show report.jsonl --to html:report.html
 calipers show latest --labels helpful=labels.csv
 # the same, by what they answered to a question of `calipers label`
 calipers show latest --labels 'helpful=Is it helpful?'
+# the attempts that meet a filter
+calipers show latest --filter 'status:failed tag:refund cost>0.01'
 # as the view of a plugin draws it
 calipers show report.json --to tally:-
 """
@@ -46,6 +48,7 @@ calipers show report.json --to tally:-
     show_default=True,
     help="With --trace: how many steps to show, the first and the last ones; 0 for all.",
 )
+@filter_option("List the")
 @click.option(
     "--to",
     metavar="FORMAT:PATH",
