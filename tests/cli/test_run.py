@@ -1,6 +1,7 @@
 """`calipers run` as its users see it: what is run, what is printed, and with which code it ends."""
 
 import json
+import os
 
 import pytest
 
@@ -876,3 +877,66 @@ def test_a_target_of_conversations_is_refused_where_no_case_has_turns(write, cal
     result = calipers("run", "plain.yaml", "--task", "chat.py:bot", "--no-store")
     assert result.exit_code == 3
     assert "answers cases with turns, and these cases have inputs" in result.output
+
+
+# ---------------------------------------------------------------------- in other processes
+
+
+SIGNED = """
+    import os
+    from calipers import Case, Dataset, set_eval_attribute
+    from calipers.evaluators import EqualsExpected
+
+    def agent(inputs):
+        set_eval_attribute("pid", os.getpid())
+        return "SIGN" + inputs
+
+    def eval_agent():
+        cases = [Case(name="a", inputs="a", expected_output="SIGNa")]
+        return Dataset(name="agent", cases=cases, evaluators=[EqualsExpected()]), agent
+"""
+
+
+def test_workers_call_the_very_files_that_were_loaded(calipers, write, folder):
+    """Each file has a module of its own, though an import would find but one of them."""
+    for sign in ("first", "second"):
+        write(f"{sign}/eval_agent.py", SIGNED.replace("SIGN", sign))
+    targets = ["first/eval_agent.py", "second/eval_agent.py"]
+    done = calipers("run", *targets, "--engine", "processes:1", "--quiet", "--out", "json:{name}.json")
+    assert (done.exit_code, done.output) == (0, "")
+    reports = [read_report(file) for file in sorted(folder.glob("*.json"))]
+    assert {report.cases[0].output for report in reports} == {"firsta", "seconda"}
+    (pid,) = {report.cases[0].attributes["pid"] for report in reports}
+    assert pid != os.getpid(), "one worker served both"
+
+
+def test_an_engine_that_there_is_not_is_wrong_usage_and_so_is_one_with_a_tape(calipers, write):
+    write("eval_agent.py", SIGNED)
+    done = calipers("run", "--engine", "process", "--quiet")
+    assert done.exit_code == 2
+    assert "engine must be 'processes'" in done.output
+    done = calipers("run", "--engine", "processes", "--record-tape", "a.tape")
+    assert done.exit_code == 2
+    assert "a tape is written and read by one" in done.output
+
+
+def test_workers_count_costs_by_the_prices_of_the_project(calipers, write, folder):
+    write("calipers.toml", '[prices."my-model"]\ninput = 1.0\noutput = 2.0\n')
+    write(
+        "eval_model.py",
+        """
+        from calipers import Case, Dataset
+        from calipers.models.accounting import count
+        from calipers.models.model_answer import Completion, Usage
+
+        def agent(inputs):
+            count(Completion("hello", usage=Usage(1_000_000, 500_000)), "openai:my-model")
+            return "hello"
+
+        dataset, task = Dataset(cases=[Case(inputs=n) for n in range(3)], evaluators=[lambda output: True]), agent
+        """,
+    )
+    calipers("run", "--engine", "processes:1", "--quiet", "--out", "report.json")
+    report = read_report(folder / "report.json")
+    assert [case.metrics["cost"] for case in report.cases] == [2.0] * 3
+    assert "my-model: input 1, output 2" in report.prices

@@ -8,6 +8,8 @@ import sys
 from contextlib import suppress
 from difflib import get_close_matches
 from importlib import import_module, invalidate_caches
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
@@ -85,6 +87,23 @@ def load_file(path: Path) -> ModuleType:
         raise UserCodeError(f"importing {path.name} failed:", error) from error
 
 
+class FilesByName(MetaPathFinder):
+    """Finds modules in files that were loaded by their paths elsewhere, under the names that they have there."""
+
+    def __init__(self) -> None:
+        self.files: dict[str, Path] = {}
+        """By the names of the modules."""
+
+    def find_spec(self, name: str, _path: Any = None, _target: Any = None, /) -> ModuleSpec | None:
+        """Where to load a module from; `None` where it is none of these."""
+        file = self.files.get(name)
+        return None if file is None else spec_from_file_location(name, file)
+
+
+loaded_by_path: dict[str, Path] = {}
+"""Files whose modules may not be what an import finds under their names, by these names."""
+
+
 def _execute(path: Path, name: str) -> ModuleType:
     """Import a file that is not in a package: by its path, since another module may have its name."""
     taken, number = name, 1
@@ -102,6 +121,7 @@ def _execute(path: Path, name: str) -> ModuleType:
     except BaseException:
         del sys.modules[name]
         raise
+    loaded_by_path[name] = path
     return module
 
 

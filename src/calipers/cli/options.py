@@ -148,6 +148,12 @@ _AT_ONCE = (
 )
 _TASK = (
     click.option(
+        "--engine",
+        metavar="ENGINE",
+        help="Where attempts run: processes, or processes:N for N of them, for a task that keeps a processor busy. Default: in "
+        "this process.",
+    ),
+    click.option(
         "--task-timeout",
         metavar="SECONDS",
         type=Seconds(),

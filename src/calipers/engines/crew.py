@@ -244,11 +244,17 @@ class Crew:
 
     # ------------------------------------------------------------------ the workers' side
 
-    def order(self, function: bytes) -> Order:
+    def order(self, function: bytes, setup: bytes) -> Order:
         """What workers are told before the first attempt."""
         task = self.job.task
         return Order(
-            function, task.name, task.is_async, self.job.records_spans, self.job.task_timeout, self.slots
+            function,
+            setup,
+            task.name,
+            task.is_async,
+            self.job.records_spans,
+            self.job.task_timeout,
+            self.slots,
         )
 
     async def begin(self) -> None:
@@ -292,6 +298,8 @@ class Crew:
                 self._first.set_result(None)
         for seconds in back.held:
             self.job.hold(seconds)
+        if back.prices:
+            self.job.use_prices(back.prices)
         for number, packed in back.outcomes:
             call = member.calls.pop(number, None)
             if call is not None:

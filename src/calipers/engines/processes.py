@@ -15,11 +15,12 @@ is gone, however it ended, its workers end too.
 import asyncio
 import multiprocessing
 import os
+import pickle
 import signal
 import sys
 import threading
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from itertools import count
 from multiprocessing.connection import Connection, wait
 from queue import SimpleQueue
@@ -36,7 +37,7 @@ from calipers.run.task import Task
 
 from .crew import Crew
 from .parcel import unpicklable
-from .worker import Order, Worker, pickled
+from .worker import Order, Worker
 
 _ORDER: Final = b"o"
 _ATTEMPTS: Final = b"a"
@@ -98,7 +99,7 @@ class ProcessEngine:
     @asynccontextmanager
     async def opened(self, job: Job) -> AsyncIterator[Place]:
         """A block in which attempts run in processes."""
-        function = self._packed(job.task)
+        function, setup = self._packed(job.task)
         started: list[_Process] = []
         is_over = False
 
@@ -117,7 +118,7 @@ class ProcessEngine:
             else:
                 process = await asyncio.to_thread(start)
             process.join(crew)
-            process.order(crew.order(function))
+            process.order(crew.order(function, setup))
 
         crew = Crew(job, hire, self.workers or _processors(), patience=self.patience)
         try:
@@ -136,14 +137,14 @@ class ProcessEngine:
                     process.end()
                     process.wait()
 
-    def _packed(self, task: Task) -> bytes:
-        """What to call, as workers read it.
+    def _packed(self, task: Task) -> tuple[bytes, bytes]:
+        """What to call, and what before it, as workers read them.
 
         Raises:
             TravelError: it cannot be pickled.
         """
         try:
-            return pickled(task.function, self.setup)
+            return pickle.dumps(task.function, protocol=5), pickle.dumps(self.setup, protocol=5)
         except Exception as error:
             parts = {f"the task {task.name!r}": task.function, "setup": self.setup}
             raise TravelError(
@@ -177,7 +178,11 @@ def _stop(processes: "list[_Process]") -> None:
 
 
 class _Process:
-    """One worker process, and the way to it: a thread sends, another one listens."""
+    """One worker process, and the way to it: a thread sends, one listens, and one waits for its end.
+
+    That its connection is closed does not say that it has ended, nor the other way round: its task may have closed it, and what the task
+    has forked holds it open.
+    """
 
     _numbers = count(1)
 
@@ -187,7 +192,8 @@ class _Process:
         self._process = context.Process(
             target=work, args=(theirs,), name=f"calipers-worker-{next(self._numbers)}", daemon=True
         )
-        self._process.start()  # a daemon ends with the process that started it
+        with _without_interrupts():
+            self._process.start()  # a daemon ends with the process that started it
         theirs.close()
         self.name = f"worker process {self._process.pid}"
         self._connection: Any = ours  # what it is depends on the system
@@ -195,9 +201,17 @@ class _Process:
         self._crew: Crew | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._is_over = False
+        self._has_ended = threading.Event()
         self._listener = threading.Thread(target=self._listen, name="calipers-worker", daemon=True)
-        self._listener.start()
-        threading.Thread(target=self._send_all, name="calipers-worker", daemon=True).start()
+        self._watcher = threading.Thread(target=self._watch, name="calipers-worker", daemon=True)
+        sender = threading.Thread(target=self._send_all, name="calipers-worker", daemon=True)
+        for thread in (self._listener, self._watcher, sender):
+            thread.start()
+
+    @property
+    def pid(self) -> int | None:
+        """The number of the process."""
+        return self._process.pid
 
     def join(self, crew: Crew) -> None:
         """Work for a crew from now on."""
@@ -230,29 +244,33 @@ class _Process:
     def end(self) -> None:
         """End the process at once, with all that its task has started."""
         self._is_over = True
-        if self._listener.is_alive():  # later, another process may have its number
+        if not self._has_ended.is_set():  # later, another process may have its number
             _kill(self._process)
 
     def wait(self) -> None:
         """Wait until the process has ended; one that does not is made to."""
-        self._listener.join(GRACE_SECONDS)
-        if self._listener.is_alive():
+        self._watcher.join(GRACE_SECONDS)
+        if self._watcher.is_alive():
             self.end()
-            self._listener.join(GRACE_SECONDS)
+            self._watcher.join(GRACE_SECONDS)
 
     def _send_all(self) -> None:
-        with suppress(OSError):  # the process is gone; the thread that listens says so
+        with suppress(OSError):  # the process is gone; the thread that watches says so
             while (message := self._outbox.get()) is not None:
                 self._connection.send_bytes(message)
 
     def _listen(self) -> None:
-        try:
+        with suppress(EOFError, OSError):
             while True:
                 self._tell(Crew.heard, self._connection.recv_bytes())
-        except (EOFError, OSError):
-            pass
-        _await_end(self._process.sentinel)
-        _kill(self._process)  # what its task has started; it keeps its number until it is joined
+        if not self._has_ended.wait(GRACE_SECONDS):  # a moment, so that its exit code is its own
+            _kill(self._process)
+
+    def _watch(self) -> None:
+        _await_end(self._process)
+        self._has_ended.set()
+        _kill(self._process)  # what its task has started; the process keeps its number until it is joined
+        self._listener.join(GRACE_SECONDS)  # what it sent before counts
         self._process.join()
         self._outbox.put(None)
         if not self._is_over:
@@ -266,9 +284,28 @@ class _Process:
                 loop.call_soon_threadsafe(what, crew, self, said)
 
 
-def _await_end(sentinel: int) -> None:
-    """Wait a moment for a process that has closed its connection, so that its exit code is its own."""
-    wait([sentinel], GRACE_SECONDS)
+@contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """A block in which processes are started that no Ctrl-C reaches; the process lets it through when it can ignore it."""
+    if sys.platform == "win32":
+        yield
+        return
+    before = signal.pthread_sigmask(
+        signal.SIG_BLOCK, {signal.SIGINT}
+    )  # of this thread, which the process inherits
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _await_end(process: Any) -> None:
+    """Wait until a process has ended; it keeps its number."""
+    if hasattr(os, "waitid"):
+        with suppress(ChildProcessError):
+            os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+    else:
+        wait([process.sentinel])
 
 
 def _kill(process: Any) -> None:
@@ -294,11 +331,12 @@ def _why_ended(code: int | None) -> str:
 
 def work(connection: "Connection[bytes, bytes]") -> None:
     """What a worker process does: the main thread listens, and another one runs the event loop."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     if sys.platform != "win32":
         os.setsid()
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     # A daemon may not have children, and tasks may want some; they end with its session.
     multiprocessing.current_process()._config["daemon"] = False  # type: ignore[attr-defined]  # noqa: SLF001
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     outbox: SimpleQueue[bytes] = SimpleQueue()
     loop = asyncio.new_event_loop()
 

@@ -12,11 +12,12 @@ import pickle
 from collections import deque
 from collections.abc import Callable
 from time import perf_counter
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from typing_extensions import override
 
+from calipers.data.spending import PricesInUse
 from calipers.errors import AttemptTimeoutError
 from calipers.process.user_code import BLOCKING_SECONDS
 from calipers.run.runner import FAIR_SECONDS, Options, Run
@@ -35,7 +36,9 @@ class Order(msgspec.Struct, array_like=True):
     """What a worker is told before the first attempt: how to call the task. It is the data of a `Job`."""
 
     function: bytes
-    """Pickled: the task's function, and what to call before the first attempt."""
+    """Pickled."""
+    setup: bytes
+    """Pickled: what to call before the task can be read; `None` for nothing."""
     name: str
     is_async: bool
     records_spans: bool
@@ -55,15 +58,12 @@ class Back(msgspec.Struct, array_like=True):
     """Whether the worker has understood its order."""
     refused: str | None = None
     """Why it cannot do what it was told."""
+    prices: tuple[str, ...] = ()
+    """Which prices of models the task's calls were counted by; said once."""
 
 
 _back = msgspec.msgpack.Decoder(Back)
 _order = msgspec.msgpack.Decoder(Order)
-
-
-def pickled(function: Any, setup: Any) -> bytes:
-    """The task's function and what to call before it, as a worker reads them."""
-    return pickle.dumps((function, setup), protocol=5)
 
 
 def read_back(data: bytes) -> Back:
@@ -85,6 +85,8 @@ class Worker:
         self._outcomes: Message = []
         self._held: list[float] = []
         self._stuck = False
+        self._prices: PricesInUse | None = None
+        """Of the run's calls; `None` when they have been told."""
         self._flush: asyncio.Handle | None = None
 
     def begin(self, data: bytes) -> None:
@@ -98,9 +100,11 @@ class Worker:
             self._send(msgspec.msgpack.encode(Back(ready=True)))
 
     def _understand(self, order: Order) -> None:
-        function, setup = pickle.loads(order.function)  # noqa: S301 - our own run sent it
+        setup = pickle.loads(order.setup)  # noqa: S301 - our own run sent it
         if setup is not None:
             setup()
+        function = pickle.loads(order.function)  # noqa: S301 - the same
+        self._prices = PricesInUse()
         self._most, self._records_spans = order.slots, order.records_spans
         self._run = Run(
             Task(function, order.name, order.is_async),
@@ -166,6 +170,8 @@ class Worker:
     def _send_back(self) -> None:
         outcomes, self._outcomes, self._flush = self._outcomes, [], None
         back = Back(outcomes, tuple(self._held), self._stuck)
+        if self._prices is not None and (sources := self._prices.sources):
+            back.prices, self._prices = tuple(sources), None
         self._held.clear()
         self._send(msgspec.msgpack.encode(back))
 

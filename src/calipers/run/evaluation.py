@@ -127,7 +127,7 @@ async def evaluate(
                 started_at=started_at.isoformat(),
                 duration=perf_counter() - start,
                 unread_expectations=unread.counts,
-                prices=prices.sources,
+                prices=list(dict.fromkeys([*prices.sources, *run.prices_elsewhere])),
                 **kept,
             )
             with listening(blocks=False):
@@ -157,6 +157,7 @@ async def _engine_started(run: Run, stop: Callable[[], None]) -> AsyncIterator[N
         max_concurrency=run.options.max_concurrency,
         give_up=give_up,
         hold=lambda seconds: run.scoring.note_blocked(TASK, seconds, is_async=True),
+        use_prices=run.prices_elsewhere.extend,
     )
     async with run.options.engine.opened(job) as run.place:
         yield

@@ -5,7 +5,7 @@ what came of it is put into the attempt as if it had been called here. All else 
 retries, judging, the journal, limits, and when to stop. `calipers.engines` has the engines.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol, runtime_checkable
 
@@ -29,6 +29,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     """Ends the run early, and says why: the place can make no more attempts."""
     hold: Callable[[float], None]
     """Notes for how many seconds the task held an event loop."""
+    use_prices: Callable[[Sequence[str]], None]
+    """Notes by which prices of models the task's calls were counted."""
 
 
 class Place(Protocol):

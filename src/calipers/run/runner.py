@@ -263,6 +263,8 @@ class Run:
         self.stopping = False
         self.place: Place | None = None
         """Where an engine calls the task; `None`: here."""
+        self.prices_elsewhere: list[str] = []
+        """Prices of models by which calls were counted there."""
         self._forks = _forks
 
     def attempt(self, work: Work) -> Attempt:

@@ -9,6 +9,7 @@ from calipers.testing.context import evaluate_one as evaluate_one
 from calipers.testing.context import make_context as make_context
 from calipers.testing.context import odd_contexts as odd_contexts
 from calipers.testing.context import ordinary_contexts as ordinary_contexts
+from calipers.testing.engine_check import check_engine as check_engine
 from calipers.testing.evaluator_check import Conformance as Conformance
 from calipers.testing.evaluator_check import check_evaluator as check_evaluator
 from calipers.testing.http_servers import HttpAgentServer as HttpAgentServer

@@ -7,7 +7,7 @@ is written only to paths that have `{name}` in them; that its cases do not pass 
 import inspect
 import json
 from collections.abc import Awaitable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -56,6 +56,7 @@ from calipers.report.report import Report
 from calipers.report.report_evaluator import analyses_reports
 from calipers.run.dataset import Dataset, EvaluateOptions
 from calipers.run.evaluation import draw_seed, task_for
+from calipers.run.place import Engine
 from calipers.run.task import TaskLike
 from calipers.stats.number_text import plural
 from calipers.stores.stored_answers import StoredAnswers
@@ -75,6 +76,7 @@ _FOR_RUNNING = (
     "name",
     "repeat",
     "max_concurrency",
+    "engine",
     "task_timeout",
     "evaluator_timeout",
     "retry",
@@ -120,6 +122,7 @@ class RunOptions:
     name: str | None = None
     repeat: int | None = None
     max_concurrency: int | None = None
+    engine: str | None = None
     task_timeout: float | None = None
     evaluator_timeout: float | None = None
     retry: int | None = None
@@ -230,6 +233,8 @@ class Session:
         """Record or replay evaluations; `None`: neither."""
         self.decider = self._decider()
         """Ends evaluations that are decided; `None`: they all run to their end."""
+        self.engine: Engine | None = None
+        """Where attempts run; `None`: in this process."""
         self.task: TaskLike | None = None
         """Takes the place of every other."""
         self._named: dict[tuple[str | None, str | None], str] = {}
@@ -299,7 +304,8 @@ class Session:
         check_paths(self._outputs_of_all(), self.names, self.views)
         if self.tapes is not None:
             self.tapes.check(self.names, self.folder)
-        with self.keeper.opened(self.folder, [evaluation.label for evaluation in evaluations]):
+        labels = [evaluation.label for evaluation in evaluations]
+        with self._opened_engine() as self.engine, self.keeper.opened(self.folder, labels):
             self._protect_files(evaluations)
             store = None if self.options.no_model_cache else self.keeper.store
             with using_cache(None if store is None else StoredAnswers(store)):
@@ -318,6 +324,19 @@ class Session:
             )
             codes.append(USAGE)
         return first_of(codes)
+
+    def _opened_engine(self) -> AbstractContextManager[Engine | None]:
+        name = self.options.engine
+        if name is None:
+            return nullcontext()
+        if self.tapes is not None:
+            raise InvalidOptionError(
+                f"--engine {name} has several processes make attempts, and a tape is written and read by one: remove --engine, or the "
+                "options of the tape"
+            )
+        from calipers.cli.run_engine import named_engine
+
+        return named_engine(name, self.project)
 
     def _run_all(self, evaluations: Sequence[Evaluation]) -> list[int]:
         """The exit codes of the evaluations, one after the other until one is interrupted."""
@@ -504,6 +523,7 @@ class Session:
             max_concurrency=options.max_concurrency or project.max_concurrency,
             task_timeout=options.task_timeout or project.task_timeout,
             evaluator_timeout=options.evaluator_timeout or project.evaluator_timeout,
+            engine=self.engine,
             retry=None if options.retry is None else Retry(attempts=options.retry + 1),
             retry_evaluators=self.retry_evaluators,
             repeat=repeat,
