@@ -1,6 +1,7 @@
 """A case with all its attempts, whatever others wrote into it."""
 
 import base64
+import itertools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,10 @@ SAFE = HOSTILE.encode("utf-8", "backslashreplace").decode()
 
 def right(output: Any, expected_output: Any) -> Any:
     return EvaluationReason(value=output == expected_output, reason=f"wanted {expected_output!r}")
+
+
+def small(output: int) -> bool:
+    return output <= 300
 
 
 def graded(output: Any) -> Any:
@@ -232,9 +237,25 @@ def test_what_is_long_is_cut_and_can_be_had_whole(store: Store, view: View) -> N
 def test_many_attempts_share_the_room(store: Store, view: View) -> None:
     keep(store, [Case(name="one", inputs=0)], lambda inputs: "x" * 200_000, repeat=210)
     found = ask(view(store), "one")
-    assert (len(found.attempts), found.attempts_left_out) == (200, 10)
+    assert (len(found.attempts), found.first, found.marks) == (200, 0, "u" * 210)
     assert {len(attempt.output.text) for attempt in found.attempts} == {3_276}
     assert len(msgspec.json.encode(found)) < 2_000_000
+
+
+def test_every_one_of_many_attempts_can_be_asked_for(store: Store, view: View) -> None:
+    said = itertools.count(1)
+    keep(store, [Case(name="one", inputs=0)], lambda inputs: next(said), small, repeat=410)
+    viewed = view(store)
+    last = ask(viewed, "one", rep=401)
+    assert (last.first, [attempt.output.text for attempt in last.attempts]) == (
+        400,
+        [str(n) for n in range(401, 411)],
+    )
+    assert last.marks == ask(viewed, "one").marks == "p" * 300 + "f" * 110
+    assert ask(viewed, "one", rep=200).first == 0
+    assert ask(viewed, "one", rep=9_999) == last
+    with pytest.raises(Refusal, match="from 1, got 0"):
+        ask(viewed, "one", rep=0)
 
 
 def test_a_verdict_has_its_shape_its_score_and_what_it_kept(store: Store, view: View) -> None:

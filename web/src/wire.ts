@@ -406,7 +406,8 @@ export interface CaseAnswer {
   tags: string[];
   cluster: string | null;
   attempts: AttemptView[];
-  attempts_left_out: number;
+  first: number;
+  marks: string;
   at: number | null;
   of: number | null;
   previous: string | null;

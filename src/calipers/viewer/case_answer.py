@@ -1,4 +1,4 @@
-"""`GET /runs/{run}/cases/{case}`: a case of a run with all its attempts, and what stands around it in the filtered list."""
+"""`GET /runs/{run}/cases/{case}`: a case of a run with its attempts, and what stands around it in the filtered list."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -15,7 +15,7 @@ from .attempt_parts import AttemptParts
 from .attempt_view import attempt_view
 from .case_selection import neighbours, select
 from .deadline import Deadline, check_deadline, current_deadline
-from .index_builder import PARTS
+from .index_builder import OUTCOMES, PARTS
 from .refusal import Refusal
 from .run_counter import RunCounter
 from .run_index import RunIndex
@@ -37,8 +37,10 @@ _SEARCH_SECONDS: Final = 1.0
 """Seconds for finding the neighbours."""
 
 
-def case_answer(viewed: ViewedStore, run: str, case: str, *, q: str = "", sort: str = "") -> CaseAnswer:
-    """A case of a run with all its attempts.
+def case_answer(
+    viewed: ViewedStore, run: str, case: str, *, q: str = "", sort: str = "", rep: int = 1
+) -> CaseAnswer:
+    """A case of a run with its attempts.
 
     Args:
         viewed: the store.
@@ -46,10 +48,14 @@ def case_answer(viewed: ViewedStore, run: str, case: str, *, q: str = "", sort: 
         case: the id of the case.
         q: the filter of the list that it is met in.
         sort: of that list.
+        rep: an attempt that is wanted, from 1, with those around it; beyond the last one, it is the last.
     """
+    if rep < 1:
+        raise Refusal("bad_request", f"rep counts attempts from 1, got {rep}")
     info, revision, index, positions = find_case(viewed, run, case)
     around = neighbours(select(index, q, sort=sort, deadline=Deadline(_SEARCH_SECONDS)), case)
-    shown = positions[:MOST_ATTEMPTS]
+    start = (min(rep, len(positions)) - 1) // MOST_ATTEMPTS * MOST_ATTEMPTS
+    shown = positions[start : start + MOST_ATTEMPTS]
     with viewed.reading() as store:
         counted = counts_of(viewed, store, info)
         found = list(attempts_at(store, info, shown, counted))
@@ -85,7 +91,8 @@ def case_answer(viewed: ViewedStore, run: str, case: str, *, q: str = "", sort: 
             )
             for parts in found
         ],
-        attempts_left_out=len(positions) - len(shown),
+        first=start,
+        marks=marks_of(index, case),
         at=around.at,
         of=around.of,
         previous=around.previous,
@@ -93,6 +100,12 @@ def case_answer(viewed: ViewedStore, run: str, case: str, *, q: str = "", sort: 
         previous_failure=around.previous_failure,
         next_failure=around.next_failure,
     )
+
+
+def marks_of(index: RunIndex, case: str) -> str:
+    """What came of all attempts at a case, a letter for each."""
+    number = index.number_of(case)
+    return "" if number is None else "".join(OUTCOMES[index.outcome[row]] for row in index.rows_of(number))
 
 
 def find_case(viewed: ViewedStore, run: str, case: str) -> tuple[RunInfo, str, RunIndex, list[int]]:

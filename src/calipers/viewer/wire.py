@@ -598,7 +598,10 @@ class PersonLabel(_Wire, kw_only=True, frozen=True):
 
 
 class CaseAnswer(_Wire, kw_only=True, frozen=True):
-    """`GET /runs/{run}/cases/{case}?q=&sort=`: a case of a run with all its attempts, and its neighbours in the filtered list."""
+    """`GET /runs/{run}/cases/{case}?q=&sort=&rep=`: a case of a run with its attempts, and its neighbours in the filtered list.
+
+    Two hundred attempts come at once: those of which `rep`, counted from 1, is one.
+    """
 
     run: RunRow
     id: str
@@ -610,8 +613,10 @@ class CaseAnswer(_Wire, kw_only=True, frozen=True):
     tags: list[str]
     cluster: str | None = None
     attempts: list[AttemptView]
-    attempts_left_out: int = 0
-    """Attempts beyond the first two hundred."""
+    first: int = 0
+    """How many attempts come before these."""
+    marks: str
+    """All attempts in order: `p` passed, `f` failed, `e` did not finish, `u` was not judged."""
     at: int | None = None
     """Its place in the filtered list; `None` if it is not in it."""
     of: int | None = None

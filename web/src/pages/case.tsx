@@ -9,7 +9,7 @@ import { attemptJson } from "../parts/attempt-json";
 import { HistoryStrip, HistoryTable } from "../parts/history";
 import { Judgements, Traceback, worstFirst } from "../parts/judgements";
 import { KeyCap } from "../parts/key";
-import { Mark, MarkShape } from "../parts/mark";
+import { Mark, markOf, MarkShape, spokenMarks } from "../parts/mark";
 import { Answered, Page, Waiting } from "../parts/page";
 import { Plain, oneLine } from "../parts/plain";
 import { HearingView, Player } from "../parts/sound";
@@ -32,11 +32,16 @@ const VIEWS: View[] = ["talk", "waterfall", "io", "json"];
 
 const SHORT = { characters: 1200, lines: 14 };
 const FULL = { characters: 20_000, lines: 200 };
+/** Attempts that one answer has. */
+const BLOCK = 200;
+/** Attempts up to which each is named in words. */
+const FEW_ATTEMPTS = 12;
 
 export default function Case({ place, run, id }: PageProps<"run" | "id">) {
   const { query } = place;
   const filter = { q: query.get("q"), sort: query.get("sort") };
-  const href = call(`/runs/${encodeURIComponent(run)}/cases/${encodeURIComponent(id)}`, filter);
+  const block = Math.floor((repOf(query) - 1) / BLOCK);
+  const href = call(`/runs/${encodeURIComponent(run)}/cases/${encodeURIComponent(id)}`, { ...filter, rep: block > 0 ? block * BLOCK + 1 : null });
   const asked = useAnswer<CaseAnswer>(href);
   const { answer } = asked;
   useFreshness(answer, asked.again);
@@ -121,35 +126,70 @@ function Neighbours({ answer, filter }: { answer: CaseAnswer; filter: Filter }) 
   );
 }
 
-/** The attempt that is looked at: the one of the address, else the first that did not pass. */
-function chosen(attempts: AttemptView[], rep: string | null): number {
-  const wanted = rep === null ? Number.NaN : Number(rep) - 1;
-  if (attempts[wanted]) return wanted;
-  const order = ["error", "fail", "partial"];
-  const worst = attempts.findIndex((attempt) => order.includes(attempt.mark));
-  return Math.max(0, worst);
+/** The attempt that the address names, from 1; 1 where it names none. */
+function repOf(query: URLSearchParams): number {
+  const wanted = Number(query.get("rep"));
+  return Number.isInteger(wanted) && wanted > 0 ? wanted : 1;
+}
+
+/** The attempt that is looked at, from 0: the one of the address, else the first that did not pass. */
+function chosen(marks: string, query: URLSearchParams): number {
+  if (query.get("rep") !== null) return Math.min(repOf(query), marks.length) - 1;
+  return Math.max(0, marks.search(/[^pu]/));
 }
 
 function Attempts({ answer, query }: { answer: CaseAnswer; query: URLSearchParams }) {
-  const { attempts } = answer;
-  const index = chosen(attempts, query.get("rep"));
-  const attempt = attempts[index];
+  const { attempts, first, marks } = answer;
+  const index = chosen(marks, query);
+  const attempt = attempts[index - first];
   const to = (next: number) => go(withQuery({ rep: String(next + 1), at: null }), { replace: true });
-  useKeys(TEXTS.case.title, [{ keys: "r", does: TEXTS.case.nextRepeat, when: attempts.length > 1, run: () => to((index + 1) % attempts.length) }]);
-  if (!attempt) return <p class="empty">{TEXTS.case.noAttempts}</p>;
+  useKeys(TEXTS.case.title, [{ keys: "r", does: TEXTS.case.nextRepeat, when: marks.length > 1, run: () => to((index + 1) % marks.length) }]);
+  const isElsewhere = !attempt && attempts.length > 0;
+  useEffect(() => {
+    if (isElsewhere && query.get("rep") === null) to(index);
+  }, [isElsewhere, index]);
+  if (!attempt && !isElsewhere) return <p class="empty">{TEXTS.case.noAttempts}</p>;
   return (
     <>
-      {attempts.length > 1 && (
-        <nav class="repeats" aria-label={TEXTS.case.attempts}>
-          {attempts.map((each, at) => (
-            <a key={each.position} class="repeat" href={withQuery({ rep: String(at + 1), at: null })} aria-current={at === index ? "true" : undefined}>
-              <MarkShape mark={each.mark} named /> {TEXTS.case.attempt(at + 1)}
-            </a>
-          ))}
-          <KeyCap name="r" />
+      {marks.length > 1 && <Repeats answer={answer} index={index} />}
+      {attempt ? <AttemptPage key={attempt.position} answer={answer} attempt={attempt} query={query} /> : <Waiting />}
+    </>
+  );
+}
+
+/** The attempts at a case: all of them in words, of many those near the one that is looked at by their numbers. */
+function Repeats({ answer, index }: { answer: CaseAnswer; index: number }) {
+  const { attempts, marks } = answer;
+  const isFew = marks.length <= FEW_ATTEMPTS;
+  const start = Math.floor(index / BLOCK) * BLOCK;
+  const blocks = Array.from({ length: Math.ceil(marks.length / BLOCK) }, (_, place) => place * BLOCK);
+  return (
+    <>
+      {!isFew && (
+        <nav class="repeat-blocks quiet" aria-label={TEXTS.case.blocks}>
+          <span>{TEXTS.case.attemptsSaid(spokenMarks(marks))}</span>
+          {blocks.length > 1 &&
+            blocks.map((from) => {
+              const to = Math.min(from + BLOCK, marks.length);
+              return (
+                <a key={from} href={withQuery({ rep: String(from + 1), at: null })} aria-current={from === start ? "true" : undefined} title={spokenMarks(marks.slice(from, to))}>
+                  {TEXTS.case.block(count(from + 1), count(to))}
+                </a>
+              );
+            })}
         </nav>
       )}
-      <AttemptPage key={attempt.position} answer={answer} attempt={attempt} query={query} />
+      <nav class={isFew ? "repeats" : "repeats many"} aria-label={TEXTS.case.attempts}>
+        {[...marks.slice(start, start + BLOCK)].map((letter, place) => {
+          const at = start + place;
+          return (
+            <a key={at} class="repeat" href={withQuery({ rep: String(at + 1), at: null })} aria-current={at === index ? "true" : undefined} aria-label={isFew ? undefined : `${TEXTS.case.attempt(at + 1)}: ${TEXTS.marks[markOf(letter)]}`}>
+              <MarkShape mark={attempts[at - answer.first]?.mark ?? markOf(letter)} named={isFew} /> {isFew ? TEXTS.case.attempt(at + 1) : at + 1}
+            </a>
+          );
+        })}
+        <KeyCap name="r" />
+      </nav>
     </>
   );
 }

@@ -44,11 +44,11 @@ function Questions({ questions }: { questions: LabelQuestion[] }) {
         label={WORDS.questions}
         rows={questions}
         id={(row) => row.id}
-        csv={null}
         columns={[
           {
             name: "question",
             title: WORDS.columns.question,
+            plain: (row) => row.question,
             cell: (row) => (
               <a class="label-question" href={address(["label"], { run: row.run, question: row.question, ...answersOf(row) })}>
                 <Plain text={oneLine(row.question, 200)} />
@@ -58,22 +58,25 @@ function Questions({ questions }: { questions: LabelQuestion[] }) {
           {
             name: "run",
             title: WORDS.columns.run,
+            plain: (row) => row.run_name,
             cell: (row) => (
               <a href={address(["runs", row.run])}>
                 <Plain text={oneLine(row.run_name, 60)} />
               </a>
             ),
           },
-          { name: "answers", title: WORDS.columns.answers, cell: (row) => <Plain text={oneLine(row.choices.join(" · "), 80)} /> },
-          { name: "labelled", title: WORDS.columns.labelled, end: true, cell: (row) => WORDS.place(count(row.labelled), count(row.of)) },
+          { name: "answers", title: WORDS.columns.answers, plain: (row) => row.choices.join(" "), cell: (row) => <Plain text={oneLine(row.choices.join(" · "), 80)} /> },
+          { name: "labelled", title: WORDS.columns.labelled, end: true, plain: (row) => row.labelled, cell: (row) => WORDS.place(count(row.labelled), count(row.of)) },
           {
             name: "people",
             title: WORDS.columns.people,
+            plain: (row) => row.people.map(([name, labels]) => `${name} ${labels}`).join(", "),
             cell: (row) => <Plain text={oneLine(row.people.map(([name, labels]) => `${name} ${count(labels)}`).join(", "), 80)} />,
           },
           {
             name: "judge",
             title: WORDS.columns.judge,
+            plain: (row) => row.judge,
             about: WORDS.judgeAbout,
             cell: (row) =>
               row.judge ? (

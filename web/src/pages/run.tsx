@@ -25,6 +25,8 @@ import "./run.css";
 
 const REFRESH = 4000;
 const READING = 1000;
+/** Evaluators that are shown at first, so that what went wrong is not far below. */
+const FEW_EVALUATORS = 15;
 
 export default function Run({ place, run }: PageProps<"run">) {
   const asked = useAnswer<RunAnswer>(call(`/runs/${encodeURIComponent(run)}`));
@@ -150,7 +152,7 @@ function Report({ answer, row, progress, place, cases }: ReportOptions) {
         {answer.evaluators.rows.length > 0 && (
           <section class="section">
             <h2>{TEXTS.run.evaluators}</h2>
-            <DrawnTableView label={TEXTS.run.evaluators} table={answer.evaluators} />
+            <DrawnTableView label={TEXTS.run.evaluators} table={answer.evaluators} most={FEW_EVALUATORS} />
           </section>
         )}
         {!isEmpty && <Groups run={answer.run.id} revision={answer.revision} cases={cases} />}
@@ -465,7 +467,7 @@ function sliceColumns(answer: SlicesAnswer, cases: (q?: string) => string): Colu
         slice.difference === null ? null : (
           <span class="estimate" title={differenceSaid(slice, isRate)}>
             <span class="said">{differenceSaid(slice, isRate)}</span>
-            <DifferenceGlyph difference={slice.difference} interval={slice.difference_interval} extent={extent} upIsGood={isRate ? true : null} />
+            <DifferenceGlyph difference={slice.difference} interval={slice.difference_interval} extent={extent} upIsGood={isRate ? true : null} isSure={slice.differs} />
             <span class="estimate-value" aria-hidden="true">
               {differenceOf(slice.difference, slice.difference_interval, isRate)}
             </span>

@@ -12,6 +12,7 @@ import { FilterBar } from "../parts/filter";
 import { KeyCap } from "../parts/key";
 import { compareAddress, useMarked } from "../parts/marked";
 import { Page, Trouble, Waiting } from "../parts/page";
+import { oneLine } from "../parts/plain";
 import { Commit, GateView, RunStateView, withProgress } from "../parts/run-facts";
 import { CsvLink, SimpleTable } from "../parts/simple-table";
 import { Ago } from "../parts/time";
@@ -196,6 +197,7 @@ function useColumns(marked: string[], toggle: (run: string) => void, here: strin
       ),
     },
     { name: "rate", title: texts.rate, about: texts.rateAbout, sort: "rate", largestFirst: true, cell: (row) => row.rate && <EstimateView estimate={row.rate} isRate={true} /> },
+    { name: "dataset", title: texts.dataset, sort: "dataset", optional: true, plain: (row) => row.dataset, cell: (row) => row.dataset && <DatasetLink name={row.dataset} /> },
     { name: "gate", title: texts.gate, optional: true, plain: (row) => row.gate?.outcome, cell: (row) => row.gate && <GateView gate={row.gate} /> },
     { name: "cases", title: texts.cases, sort: "cases", largestFirst: true, end: true, cell: (row) => (row.cases === null ? null : <CasesCount row={row} />) },
     { name: "failures", title: texts.failures, about: texts.failuresAbout, sort: "failures", largestFirst: true, end: true, cell: (row) => (row.failures ? <span>{count(row.failures)}</span> : <span class="quiet">0</span>) },
@@ -213,6 +215,14 @@ function CasesCount({ row }: { row: RunRow }) {
       {count(row.cases ?? 0)}
       {row.repeat > 1 && <span class="quiet"> × {row.repeat}</span>}
     </span>
+  );
+}
+
+function DatasetLink({ name }: { name: string }) {
+  return (
+    <a class="clip" href={address(["datasets", name])} title={oneLine(name, 400)}>
+      {oneLine(name, 60)}
+    </a>
   );
 }
 
@@ -261,15 +271,25 @@ function Marked({ marked, byId, toggle }: { marked: string[]; byId: Map<string, 
   );
 }
 
+const FEW_DATASETS = 12;
+
+/** The datasets, those with the most runs first. */
 function Datasets({ names }: { names: string[] }) {
+  const [all, setAll] = useState(false);
+  const shown = all ? names : names.slice(0, FEW_DATASETS);
   return (
     <p class="datasets">
       <span class="quiet">{TEXTS.runs.trends}</span>{" "}
-      {names.slice(0, 12).map((name) => (
-        <a key={name} href={address(["datasets", name])}>
-          {name}
+      {shown.map((name) => (
+        <a key={name} class="clip" href={address(["datasets", name])} title={oneLine(name, 400)}>
+          {oneLine(name, 60)}
         </a>
       ))}
+      {shown.length < names.length && (
+        <button type="button" class="quiet-button" onClick={() => setAll(true)}>
+          {TEXTS.runs.allDatasets(count(names.length))}
+        </button>
+      )}
     </p>
   );
 }

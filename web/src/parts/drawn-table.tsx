@@ -2,28 +2,40 @@
 import type { Cell, DrawnTable } from "../wire";
 import type { Column } from "./column";
 import { EstimateGlyph } from "./estimate";
+import { oneLine } from "./plain";
 import { SimpleTable } from "./simple-table";
+
+/** Characters from which on the name of a row is cut, so that the numbers stay in sight. */
+const LONG_NAME = 40;
 
 interface Options {
   label: string;
   table: DrawnTable;
   csv?: string | null;
+  most?: number;
 }
 
-export function DrawnTableView({ label, table, csv }: Options) {
+export function DrawnTableView({ label, table, csv, most }: Options) {
   const columns: Column<Cell[]>[] = table.columns.map((column, place) => ({
     name: String(place),
     title: column.title,
     end: column.kind === "count",
     fills: column.kind === "result",
-    cell: (row) => <CellView cell={row[place]} kind={column.kind} />,
+    cell: (row) => <CellView cell={row[place]} kind={column.kind} isName={place === 0} />,
     plain: (row) => row[place]?.text,
   }));
-  return <SimpleTable label={label} columns={columns} rows={table.rows} id={(_, index) => String(index)} note={table.note} {...(csv === undefined ? {} : { csv })} />;
+  return <SimpleTable label={label} columns={columns} rows={table.rows} id={(_, index) => String(index)} note={table.note} {...(csv === undefined ? {} : { csv })} {...(most === undefined ? {} : { most })} />;
 }
 
-function CellView({ cell, kind }: { cell: Cell | undefined; kind: string }) {
+function CellView({ cell, kind, isName }: { cell: Cell | undefined; kind: string; isName: boolean }) {
   if (!cell || cell.text === "") return null;
+  if (isName && cell.text.length > LONG_NAME) {
+    return (
+      <span class={`clip long-name tone-${cell.tone}`} title={oneLine(cell.text, 400)}>
+        {cell.text}
+      </span>
+    );
+  }
   if (!cell.estimate) return <span class={`tone-${cell.tone}`}>{cell.text}</span>;
   return (
     <span class="estimate" title={cell.spoken || undefined}>

@@ -1,9 +1,14 @@
 // A table of up to some hundred rows: a real <table>, whose first column stays in sight.
 import "./table.css";
 import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import { count } from "../numbers";
 import { TEXTS } from "../texts";
 import { csvOf, fileName, nextSort, save, sortedWay, type Column } from "./column";
 import { Icon } from "./icon";
+
+/** Rows for which a button would not be worth it. */
+const SOME_MORE = 3;
 
 interface SimpleTableOptions<Row> {
   /** What the table is of: for readers, and for the name of the file. */
@@ -16,6 +21,8 @@ interface SimpleTableOptions<Row> {
   /** Where the server gives it as CSV; else the page makes it of what each column calls plain. `null`: there is none. */
   csv?: string | null;
   rowClass?: (row: Row) => string | undefined;
+  /** Rows that are shown until all are asked for, where there are some more; the file has all. */
+  most?: number;
   /** Under the table. */
   note?: ComponentChildren;
   /** Beside the link to the CSV file. */
@@ -23,7 +30,9 @@ interface SimpleTableOptions<Row> {
 }
 
 export function SimpleTable<Row>(options: SimpleTableOptions<Row>) {
-  const { label, rows, id, sort = "", onSort, csv, rowClass, note, tools } = options;
+  const { label, rows, id, sort = "", onSort, csv, rowClass, most = Infinity, note, tools } = options;
+  const [all, setAll] = useState(false);
+  const isCut = !all && rows.length > most + SOME_MORE;
   const columns = options.columns.filter((column) => !column.optional || rows.some((row) => !isNothing(column.plain?.(row))));
   return (
     <div class="table-block">
@@ -40,7 +49,7 @@ export function SimpleTable<Row>(options: SimpleTableOptions<Row>) {
             </tr>
           </thead>
           <tbody>
-            {rows.map((row, index) => (
+            {(isCut ? rows.slice(0, most) : rows).map((row, index) => (
               <tr key={id(row, index)} data-row={id(row, index)} class={rowClass?.(row)}>
                 {columns.map((column, place) => {
                   const content = column.cell(row);
@@ -63,6 +72,11 @@ export function SimpleTable<Row>(options: SimpleTableOptions<Row>) {
       <div class="table-foot">
         {note && <div class="quiet">{note}</div>}
         <span class="grow" />
+        {isCut && (
+          <button type="button" onClick={() => setAll(true)}>
+            {TEXTS.tables.all(count(rows.length))}
+          </button>
+        )}
         {tools}
         {csv !== null && <CsvLink href={csv} make={() => save(fileName(label, "csv"), "text/csv", plainTable(columns, rows))} />}
       </div>

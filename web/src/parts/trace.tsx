@@ -133,7 +133,8 @@ function Loaded({ root, answer, summary, look, at, onAt }: TraceProps & { root: 
         </p>
       )}
       {lines.length === 0 ? (
-        <p class="quiet">{TEXTS.trace.none}</p>
+        // The notes say that no step was recorded.
+        steps.total > 0 && <p class="quiet">{TEXTS.trace.noneOfKind}</p>
       ) : look === "talk" ? (
         <TraceTalk {...common} bodies={bodies} />
       ) : (
