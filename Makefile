@@ -9,7 +9,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-com
 NPM := $(BIN)/python tools/npm.py
 PAGE := src/calipers/viewer/static/viewer.js
 PAGE_SOURCES := $(wildcard web/*.json web/*.ts web/public/* web/src/*.* web/src/*/*.*) \
-	src/calipers/views/html/page/looks.css src/calipers/views/html/page/shapes.json
+	$(addprefix src/calipers/views/html/page/,looks.css shapes.json words.json)
 
 # Some systems keep Python from storing what it has compiled. Tests start hundreds of interpreters, and each would compile
 # everything anew.

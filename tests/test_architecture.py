@@ -110,6 +110,7 @@ ONE_MEANING = {
     "csv_file": "a CSV file that is read, and one that is written",
     "demo": "a thing under test that needs no account",
     "drift": "what a run does otherwise than accepted, and how that is shown",
+    "failure_groups": "failures that are alike",
     "files": "which files a view can be written to",
     "gemini": "Google's models",
     "google_adk": "agents of Google's Agent Development Kit",
@@ -123,6 +124,7 @@ ONE_MEANING = {
     "redaction": "secrets that are taken out",
     "result": "what an evaluator says",
     "reuse": "what an earlier run knows",
+    "slices": "a run cut by a field",
     "statement": "what a report, a comparison or a verdict says, as data, and how a page draws it",
     "terminal": "a view as text",
 }

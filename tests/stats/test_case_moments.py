@@ -1,7 +1,5 @@
 """Cases that are summed up say what the list of them says."""
 
-import statistics
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,16 +15,9 @@ scores = st.lists(
 
 
 def summed_up(cases: list[list[float]]) -> CaseMoments:
-    means = [statistics.fmean(case) for case in cases]
-    return CaseMoments(
-        n=len(cases),
-        n_attempts=sum(map(len, cases)),
-        mean=statistics.fmean(means),
-        variance=statistics.variance(means) if len(means) > 1 else None,
-        lowest=min(means),
-        highest=max(means),
-        passed_or_not=all(score in {0, 1} for case in cases for score in case),
-    )
+    found = CaseMoments.of(cases)
+    assert found is not None
+    return found
 
 
 def same(found, wanted) -> None:
@@ -77,3 +68,7 @@ def test_a_difference_between_very_many_cases_has_a_p_value_of_few_steps() -> No
     apart = compare_moments(of(450_000, 500_000), of(44_000, 50_000))
     assert apart.p_value is not None
     assert 0 <= apart.p_value < 1e-30
+
+
+def test_no_cases_have_no_moments() -> None:
+    assert CaseMoments.of([]) is None

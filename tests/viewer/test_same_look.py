@@ -58,3 +58,56 @@ def test_an_interval_is_drawn_the_same(browse, browser, store_path, viewer):
     page.close()
     assert written_parts == viewed_parts
     assert [name for name, _ in viewed_parts] == ["line", "path", "rect", "circle"]
+
+
+@pytest.fixture
+def sorted_desk(browse, browser, desk, desk_store, tmp_path):
+    """A run that was kept and its report, each opened."""
+    with SqliteStore(desk_store) as store:
+        info = next(run for run in store.runs() if run.name == "long")
+        path = write_html(store.report(info.id), tmp_path / "report.html")
+    context = browser.new_context(offline=True)
+    page = context.new_page()
+    page.goto(path.as_uri())
+    yield browse(desk, f"/runs/{info.id}?by=meta.lang"), page
+    context.close()
+
+
+def cells(section, *columns):
+    """The text of some columns of the first table in a section."""
+    rows = section.locator("table").first.locator("tbody tr").all()
+    return [[" ".join(row.locator("th, td").nth(at).inner_text().split()) for at in columns] for row in rows]
+
+
+def test_a_run_is_cut_in_the_same_slices_with_the_same_numbers(sorted_desk):
+    viewed, written = (
+        page.locator("section").filter(has=page.get_by_role("heading", name="Slices")) for page in sorted_desk
+    )
+    viewed.get_by_role("combobox").first.wait_for()
+    written.get_by_role("combobox").first.select_option("meta.lang")
+    viewed.locator("tbody tr").first.wait_for()
+    columns = 0, 1, 4
+    assert cells(written, *columns) == cells(viewed, *columns)
+    assert [row[0] for row in cells(viewed, 0)] == ["en", "fr", "de"]
+    drawn = [
+        [glyph.evaluate(PARTS) for glyph in section.locator("tbody svg").all()]
+        for section in (viewed, written)
+    ]
+    assert [len(parts) for parts in drawn] == [6, 6], "an estimate and a difference in each row"
+    for one, other in zip(*drawn, strict=True):
+        assert [name for name, _ in one] == [name for name, _ in other]
+        for (_, wanted), (_, found) in zip(one, other, strict=True):
+            numbers = {key: value for key, value in wanted.items() if isinstance(value, float | int)}
+            assert {key: found[key] for key in numbers} == pytest.approx(numbers, abs=0.01)
+
+
+def test_failures_are_grouped_the_same(sorted_desk):
+    viewed, written = (
+        page.locator("section").filter(has=page.get_by_role("heading", name="What went wrong"))
+        for page in sorted_desk
+    )
+    viewed.locator("tbody tr").first.wait_for()
+    found = cells(written, *range(6))
+    assert found == cells(viewed, *range(6))
+    assert found[0][1] == "right"
+    assert found[0][4] == "meta.lang:en"

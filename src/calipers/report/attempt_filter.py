@@ -294,6 +294,23 @@ def field_text(field: str, key: str) -> str:
     return f"{field}.{key if re.fullmatch(_BARE_KEY, key) else _quoted(key)}"
 
 
+def value_text(value: Any) -> str:
+    """A value of a field as it is shown, and as a filter writes it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return repr(value) if isinstance(value, float) else str(value)
+
+
+def term_of(field: str, key: str, value: Any) -> str:
+    """The term that finds a value of a field."""
+    return str(Term(field=field, key=key, values=(Wanted(value_text(value)),)))
+
+
+def term_without(field: str, key: str) -> str:
+    """The term that finds what has no value of a field."""
+    return str(Term(field=field, key=key, values=(Wanted("", is_beginning=True),), is_negated=True))
+
+
 def field_named(text: str, *, why: str) -> Term:
     """A field by its name alone, such as `tag` or `meta.lang`, as a term without values, which can be asked for `values_in`.
 

@@ -4,7 +4,10 @@ A million cases are summed up in an instant where their numbers are in arrays, a
 listed: `calipers.stats.estimate` and `compare_unpaired` take them.
 """
 
-from math import inf
+from collections.abc import Sequence
+from itertools import chain
+from math import fsum, inf
+from operator import mul
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -43,6 +46,24 @@ class CaseMoments(msgspec.Struct, frozen=True, kw_only=True):
     highest: float
     passed_or_not: bool = False
     """Whether every attempt is 0 or 1."""
+
+    @classmethod
+    def of(cls, cases: Sequence[Sequence[float]]) -> "CaseMoments | None":
+        """The moments of cases that are listed, each as the numbers of its attempts; `None` if there are none."""
+        means = [one[0] if len(one) == 1 else fsum(one) / len(one) for one in cases]
+        if not means:
+            return None
+        mean = fsum(means) / len(means)
+        apart = [each - mean for each in means]
+        return cls(
+            n=len(means),
+            n_attempts=sum(map(len, cases)),
+            mean=mean,
+            variance=fsum(map(mul, apart, apart)) / (len(means) - 1) if len(means) > 1 else None,
+            lowest=min(means),
+            highest=max(means),
+            passed_or_not={0.0, 1.0}.issuperset(chain.from_iterable(cases)),
+        )
 
     @property
     def are_equal(self) -> bool:

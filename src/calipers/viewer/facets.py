@@ -4,9 +4,11 @@ from typing import Final
 
 import numpy as np
 
+from calipers.report.attempt_filter import value_text
+
 from .case_selection import Selection
 from .deadline import Deadline
-from .field_values import FieldValues, shown, values_of
+from .field_values import FieldValues, values_of
 from .value_column import Array
 from .wire import FacetsAnswer, FacetValue
 
@@ -36,7 +38,7 @@ def facets(
     return FacetsAnswer(
         field=field,
         values=[
-            FacetValue(value=shown(found.values[code]), cases=int(counts[code]), filter=found.term(code))
+            FacetValue(value=value_text(found.values[code]), cases=int(counts[code]), filter=found.term(code))
             for code in order[:limit].tolist()
         ],
         left_out=max(0, len(order) - limit),

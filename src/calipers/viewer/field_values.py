@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from calipers.report.attempt_fields import FIELDS, STATUSES
-from calipers.report.attempt_filter import Term, Wanted, field_named
+from calipers.report.attempt_filter import field_named, term_of, value_text
 
 from .attempt_mask import column_of
 from .index_builder import JUDGED, PARTS
@@ -29,23 +29,6 @@ class FieldValues(NamedTuple):
     def term(self, code: int) -> str:
         """The term of a filter that finds a value."""
         return term_of(self.field, self.key, self.values[code])
-
-
-def term_of(field: str, key: str, value: Any) -> str:
-    """The term of a filter that finds a value of a field."""
-    return str(Term(field=field, key=key, values=(Wanted(shown(value)),)))
-
-
-def term_without(field: str, key: str) -> str:
-    """The term of a filter that finds what has no value of a field."""
-    return str(Term(field=field, key=key, values=(Wanted("", is_beginning=True),), is_negated=True))
-
-
-def shown(value: Any) -> str:
-    """A value as it is shown, and as a filter writes it."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return repr(value) if isinstance(value, float) else str(value)
 
 
 def values_of(index: RunIndex, name: str) -> FieldValues:
@@ -115,7 +98,7 @@ def _flattened(
 def _merged(found: FieldValues) -> FieldValues:
     """The same with equal values put together, in alphabetical order."""
     numbers: dict[str, int] = {}
-    names = [shown(value) for value in found.values]
+    names = [value_text(value) for value in found.values]
     for name in sorted(set(names)):
         numbers[name] = len(numbers)
     codes = np.asarray([numbers[name] for name in names], np.int64)

@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from calipers.data.record import ReportCaseFailure
-from calipers.report.complaints import MASK, mask
+from calipers.report.complaints import MASK
+from calipers.report.failure_groups import FailureGroup, failure_groups
 from calipers.report.report import Report
 from calipers.stats.number_text import plural
 
-from .outcome import Record, complaints, count_missed, missed
+from .outcome import Record, count_missed, missed
 from .page import Page
 
 if TYPE_CHECKING:
@@ -45,22 +45,21 @@ class Cause(NamedTuple):
 
 def causes(records: Iterable[Record]) -> list[Cause]:
     """What was said of at least three of the cases, the most frequent first; of few things only."""
-    found: dict[tuple[str, str], dict[str, Record]] = {}
-    masked: dict[str, str] = {}
-    for record in records:
-        for name, why in complaints(record):
-            who = "" if isinstance(record, ReportCaseFailure) else name
-            said = masked.get(why)
-            if said is None:
-                said = masked[why] = mask(why)
-            cases = found.setdefault((who, said), {})
-            cases.setdefault(record.source_case_name or record.name, record)
+    listed = list(records)
     groups = [
-        Cause(who, said, list(cases.values()))
-        for (who, said), cases in found.items()
-        if len(cases) >= _FEWEST
+        Cause(_who(group), group.said, [listed[row] for row in group.examples])
+        for group in failure_groups(listed)
+        if len(group.examples) >= _FEWEST
     ]
     return sorted(groups, key=lambda group: -len(group.records))[:_SHOWN]
+
+
+def _who(group: FailureGroup) -> str:
+    return (
+        f"{group.evaluator} (evaluator failed)"
+        if group.did_not_finish and group.evaluator
+        else group.evaluator
+    )
 
 
 def cause_title(report: Report) -> str:

@@ -139,9 +139,13 @@ def test_tags_have_rows_and_are_found_by_search(visit, records):
         for name, tags in (("a", ("de", "<b>")), ("b", ("de",)), ("c", ()))
     ]
     page = visit(records.report(*cases))
-    section = page.get_by_role("region", name="Tags")
-    assert section.locator("tbody th").all_inner_texts() == ["de", "<b>"]
-    assert section.locator("tbody td.value").all_inner_texts() == ["100.0 %", "100.0 %"]
+    section = page.get_by_role("region", name="Slices")
+    assert section.locator("tbody th").all_inner_texts() == ["de", "no value", "<b>"]
+    assert section.locator("tbody td:nth-child(3) .value").all_inner_texts() == [
+        "100.0 %",
+        "0.0 %",
+        "100.0 %",
+    ]
     page.get_by_role("searchbox").fill("<b>")
     assert names(page) == ["a"]
     assert "de, <b>" in opened(page, "a").inner_text()
@@ -162,12 +166,61 @@ def test_failures_that_are_alike_link_to_their_cases(visit, records, repeat):
     ]
     failed = records.failure("e", "ValueError: boom")
     page = visit(records.report(*cases, failed, repeat=repeat))
-    section = page.get_by_role("region", name="Failures that are alike")
-    assert section.locator("summary").all_inner_texts() == ["3 cases: Equal: got <…>"]
-    section.locator("summary").click()
-    assert section.locator("a").all_inner_texts() == ["a", "c", "d"]
-    section.get_by_role("link", name="d").click()
-    assert page.locator("tr.attempt.open button.name").get_attribute("title").startswith("d")
+    section = page.get_by_role("region", name="What went wrong")
+    assert [row.split() for row in section.locator("tbody tr").all_inner_texts()] == [
+        ["got", "<…>", "Equal", "3", "75.0", "%", "a"],
+        ["ValueError:", "boom", "the", "task", "1", "25.0", "%", "e"],
+    ]
+    section.get_by_role("link", name="got <…>").click()
+    page.get_by_role("button", name="Equal: got <…>").wait_for()
+    found = [name for name in ("a", "c", "d") for _ in range(repeat)]
+    assert [title.split(" ")[0] for title in titles(page)] == found
+    page.get_by_role("button", name="Equal: got <…>").click()
+    assert len(titles(page)) == 4 * repeat + 1, "all again"
+    section.get_by_role("link", name="e", exact=True).click()
+    page.locator("tr.attempt.open").wait_for()
+    assert page.locator("tr.attempt.open button.name").get_attribute("title") == "e"
+
+
+def test_a_reader_chooses_by_what_a_run_is_cut(visit, records):
+    cases = [
+        records.case(
+            f"c{n}",
+            records.result("Equal", n % 4 > 0 and n != 5, f"got {n}"),
+            records.result("score", n / 40),
+            tags=("even",) if n % 2 == 0 else (),
+            metadata={"lang": ["de", "fr"][n % 4 > 0], "id": n},
+        )
+        for n in range(40)
+    ]
+    page = visit(records.report(*cases))
+    section = page.get_by_role("region", name="Slices")
+    by, of = section.get_by_role("combobox").all()
+    assert by.locator("option").all_inner_texts() == ["tag", "meta.lang"]
+    assert of.locator("option").all_inner_texts() == ["pass rate", "Equal", "score"]
+    by.select_option("meta.lang")
+    rows = section.locator("tbody tr").all_inner_texts()
+    assert [" ".join(row.split()).replace("\N{MINUS SIGN}", "-") for row in rows] == [
+        "fr 30 96.7 %[83.3, 99.4] +96.7 points [+65.9, +99.4] differs p < 0.001",
+        "de 10 0.0 %[0.0, 27.8] -96.7 points [-99.4, -65.9] differs p < 0.001",
+    ]
+    assert "Corrected for looking at 2 slices: Holm" in section.inner_text()
+    assert "Left out: meta.id: no value in two cases" in section.inner_text()
+    of.select_option("score")
+    assert "0.500[0.393, 0.607]" in section.locator("tbody tr").nth(0).inner_text()
+    section.get_by_role("link", name="fr").click()
+    page.get_by_role("button", name="meta.lang:fr").wait_for()
+    assert len(titles(page)) == 30
+    mostly = page.get_by_role("region", name="What went wrong").get_by_role("link", name="meta.lang:de")
+    mostly.click()
+    page.get_by_role("button", name="meta.lang:de").wait_for()
+    chosen = [each[:-2] for each in page.locator(".terms button").all_inner_texts()]
+    assert chosen == ["Equal: got <…>", "meta.lang:de"]
+    assert len(titles(page)) == 10
+
+
+def titles(page):
+    return [each.get_attribute("title") for each in page.locator("tr.attempt button.name").all()]
 
 
 # ---------------------------------------------------------------------- filtering

@@ -11,7 +11,7 @@ one style sheet and two scripts, by their hashes, and no request at all.
 import base64
 import hashlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -22,7 +22,6 @@ from calipers.process.atomic_file import write_whole
 from calipers.report.report import Report
 from calipers.stats.number_text import plural
 from calipers.stats.sample import check_confidence
-from calipers.views.causes import cause_title, causes
 from calipers.views.outcome import (
     Record,
     alike,
@@ -37,15 +36,17 @@ from calipers.views.statement import Statement
 from calipers.views.text import fit
 
 from .analyses import analyses_section
-from .markup import Markup, element, join, lines, text
-from .page_files import page_file, shapes, style_sheet
+from .failures import Failures
+from .markup import Content, Markup, element, join, lines, text
+from .page_files import page_file, shapes, style_sheet, words
 from .records import embedded_json, embedded_records, in_page_order
+from .slices import embedded_slices
 from .statement import alerts, heading, headline, measures, sentences, slice_section, summary_section
 
-_SCRIPTS = ("text.js", "diff.js", "turns.js", "talk.js", "details.js", "table.js")
+_SCRIPTS = ("text.js", "diff.js", "turns.js", "talk.js", "details.js", "slices.js", "table.js")
 """The parts of the page's script, in order; they share one scope."""
-_LOOKS = f"const LOOKS = {embedded_json({key: shapes()[key] for key in ('marks', 'words')})};\n"
-"""What the script draws marks from."""
+_LOOKS = f"const LOOKS = {embedded_json({**shapes(), 'slices': words()['slices']})};\n"
+"""What the script draws marks and slices from."""
 
 
 def report_html(
@@ -83,22 +84,41 @@ def statement_html(
     report = says.report
     name = report.name if report.dataset_name is None else f"{report.name} on {report.dataset_name}"
     style, theme, script = style_sheet(), _script("theme.js"), _script(*_SCRIPTS, before=_LOOKS)
-    positions = {id(record): at for at, record in enumerate(in_page_order(report))}
+    records = in_page_order(report)
+    cut = embedded_slices(records, says.summaries) if report.keeps_all else None
+    failures = Failures(report, records, () if cut is None else cut.fields)
+    data = embedded_records(report, says.summaries, limit=max_value_length)
+    data["groups"] = failures.data()
+    below = [failures.section()]
+    if cut is None:
+        below.append(slice_section(says))
+    else:
+        data["slices"] = cut.data
+        below += [
+            element("section", id="slices", aria_labelledby="slices-title"),
+            element("noscript", slice_section(says)),
+        ]
     return Template(page_file("template.html")).substitute(
         policy=_policy(style=style, scripts=(theme, script)),
         title=text(title or name),
         style=style,
         theme=theme,
-        top=join([top(says, title), cause_section(report, positions)]),
+        top=top(says, title, below_evaluators=join(below)),
         kept=kept(report),
         without_script=without_script(report, "To browse the attempts, allow JavaScript."),
-        data=embedded_json(embedded_records(report, says.summaries, limit=max_value_length)),
+        data=embedded_json(data),
         script=script,
     )
 
 
-def top(says: Statement, title: str | None = None) -> Markup:
-    """What the report says as a whole, above its attempts."""
+def top(says: Statement, title: str | None = None, *, below_evaluators: Content | None = None) -> Markup:
+    """What the report says as a whole, above its attempts.
+
+    Args:
+        says: the statement of the report.
+        title: of the page; default: what was run.
+        below_evaluators: what stands below the table of evaluators; default: the pass rate of each tag.
+    """
     return join(
         [
             heading(says, title),
@@ -106,8 +126,8 @@ def top(says: Statement, title: str | None = None) -> Markup:
             headline(says),
             sentences(says.silent, "warning"),
             summary_section(says),
-            slice_section(says),
             sentences(says.footnotes, "note"),
+            slice_section(says) if below_evaluators is None else below_evaluators,
             measures(says),
             sentences(says.warnings, "warning"),
             analyses_section(says.report),
@@ -171,32 +191,6 @@ _LISTED = 200
 """Attempts that are listed for readers without a script."""
 _WHY = 400
 """Cells of a line of the reasons why one of them did not pass."""
-
-
-def cause_section(report: Report, positions: Mapping[int, int]) -> Markup:
-    """Failures that are alike, each with links to its cases, whose positions are given by the id of their record."""
-    found = causes(missed(report))
-    if not found:
-        return Markup("")
-    rows: list[Markup] = []
-    for cause in found:
-        listed = list(zip(cause.records, cause.cases, strict=True))
-        names = [
-            element("a", element("bdi", fit(name, 60)), href=f"#case-{positions[id(record)] + 1}")
-            for record, name in listed[:_LISTED]
-        ]
-        more = f" and {len(listed) - _LISTED:,} more" if len(listed) > _LISTED else ""
-        summary = element(
-            "summary", element("strong", f"{plural(len(listed), 'case')}: "), fit(cause.text, _WHY)
-        )
-        rows.append(element("details", summary, element("p", join(names, ", "), more, class_="cases")))
-    return element(
-        "section",
-        element("h2", cause_title(report), id="causes"),
-        *rows,
-        class_="causes",
-        aria_labelledby="causes",
-    )
 
 
 def kept(report: Report) -> Markup:

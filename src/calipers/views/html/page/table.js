@@ -25,7 +25,7 @@ const HEADS = [
   { key: "duration", label: "Time", kind: "duration" },
 ];
 
-const wanted = { text: "", outcome: "all", column: -1 };
+const wanted = { text: "", outcome: "all", column: -1, terms: [] }; // terms: the slices and groups in which attempts have to be
 const order = { head: null, down: false };
 const open = new Set(); // positions of the attempts that are shown in full
 const folded = new Set(CASES.filter((group) => group.attempts.every((attempt) => attempt.outcome === "passed"))); // attempts hidden
@@ -96,7 +96,8 @@ function hasText(attempt) {
   return attempt.haystack.includes(wanted.text);
 }
 
-const fits = (attempt) => hasOutcome(attempt, wanted.outcome) && hasText(attempt);
+const isInTerms = (attempt) => wanted.terms.every((term) => term.has(attempt.position));
+const fits = (attempt) => isInTerms(attempt) && hasOutcome(attempt, wanted.outcome) && hasText(attempt);
 
 // The rows of the table: attempts, or repeated cases each followed by its attempts.
 function rowsWanted() {
@@ -291,7 +292,7 @@ const CHOICES = [["all", "All"], ["missed", "Did not pass"], ["error", "Errors"]
 
 function tally() {
   for (const { value, count, input, view } of CHOICES) {
-    const found = ATTEMPTS.filter((attempt) => hasOutcome(attempt, value)).length;
+    const found = ATTEMPTS.filter((attempt) => isInTerms(attempt) && hasOutcome(attempt, value)).length;
     count.textContent = grouped(found);
     view.hidden = value === "skipped" && !found && !input.checked;
   }
@@ -307,6 +308,7 @@ const sorting = make("select", { "aria-label": "Sort by", class: "sorting", chan
   sortAs(HEADS.find((each) => each.key === key) ?? null, way === "down");
 } }, make("option", { value: "" }, "report order"), HEADS.flatMap(({ key, label }) =>
   [["up", "↑"], ["down", "↓"]].map(([way, arrow]) => make("option", { value: `${key} ${way}` }, `${line(label)} ${arrow}`))));
+const terms = make("p", { class: "terms", hidden: true });
 const folding = make("button", { type: "button", hidden: !REPEATED, click: () => {
   const isAny = CASES.some((group) => !folded.has(group));
   for (const group of CASES) isAny ? folded.add(group) : folded.delete(group);
@@ -323,9 +325,34 @@ function move(event) {
   names[names.indexOf(event.target) + step]?.focus();
 }
 
-// Show the attempt that the address names: #case-12 is the twelfth of the report. No element has this id: the browser
-// would go there by itself, before or after us, and take the focus away.
+// Show only attempts that are in all of some slices and groups.
+function narrow(found) {
+  wanted.terms = found;
+  terms.hidden = !found.length;
+  terms.replaceChildren(...found.map((term) => make("button", { type: "button", title: "Show all again", click: () => {
+    narrow(found.filter((each) => each !== term));
+    draw();
+    try {
+      history.replaceState(null, "", location.pathname + location.search);
+    } catch { /* a page inside another may not change its address */ }
+  } }, shown(term.text, false), make("span", { "aria-hidden": "true" }, " ×"))));
+  tally();
+}
+
+// Show what the address names: #case-12 is the twelfth attempt of the report, #find-g0+s1.2 those in a group and a slice. No element has
+// this id: the browser would go there by itself, before or after us, and take the focus away.
 function follow() {
+  const found = /^#find-(.+)$/.exec(location.hash)?.[1].split("+").map(termNamed);
+  if (found?.every(Boolean)) {
+    Object.assign(wanted, { text: "", outcome: "all", column: -1 });
+    [search.value, judges.value, CHOICES[0].input.checked] = ["", "-1", true];
+    for (const group of CASES) folded.delete(group);
+    narrow(found);
+    draw();
+    document.getElementById("attempts").scrollIntoView();
+    terms.querySelector("button").focus({ preventScroll: true });
+    return;
+  }
   const attempt = ATTEMPTS[Number(/^#case-(\d+)$/.exec(location.hash)?.[1]) - 1];
   if (!attempt) return;
   open.add(attempt.position);
@@ -333,7 +360,7 @@ function follow() {
   if (!fits(attempt)) {
     Object.assign(wanted, { text: "", outcome: "all", column: -1 });
     [search.value, judges.value, CHOICES[0].input.checked] = ["", "-1", true];
-    tally();
+    narrow([]);
   }
   draw();
   history.scrollRestoration = "manual"; // the address says where to look, not the last visit
@@ -355,8 +382,9 @@ if (ATTEMPTS.length) {
   const browser = document.getElementById("browser");
   browser.append(make("div", { class: "controls" },
     make("fieldset", { class: "outcomes" }, make("legend", { class: "unseen" }, "Show"), CHOICES.map((choice) => choice.view)),
-    search, judges, sorting, folding), status, holder);
+    search, judges, sorting, folding), terms, status, holder);
   browser.hidden = false;
+  if (DATA.slices) showSlices(DATA.slices);
   tally();
   measureWidth();
   draw();

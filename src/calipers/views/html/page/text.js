@@ -4,7 +4,7 @@
 
 // The name of SVG, from the page itself: a report names no address.
 const SVG = document.getElementById("shapes").namespaceURI;
-const SHAPES = new Set(["svg", "rect", "polygon", "path", "circle"]);
+const SHAPES = new Set(["svg", "g", "line", "rect", "polygon", "path", "circle"]);
 
 // Everything on the page is made here. A string becomes a text node: no text is ever read as markup.
 function make(tag, attributes, ...children) {
