@@ -23,11 +23,11 @@ function estimateGlyph(numbers, range) {
     make("circle", { class: few ? "glyph-dot glyph-dot-few" : "glyph-dot", cx: x(numbers[0]), cy: MIDDLE, r: few ? GLYPH.fewDot : GLYPH.dot }));
 }
 
-// A difference and its interval around 0: grey while 0 is within, and for scores, of which more may be better or worse.
-function differenceGlyph([value, low, high], extent, isRate) {
+// A difference and its interval around 0: grey unless it differs for sure, and for scores, of which more may be better or worse.
+function differenceGlyph([value, low, high], extent, isRate, isSure) {
   const { edge, width } = GLYPH;
   const x = (at) => width / 2 + (Math.min(Math.max(at / extent, -1), 1) * (width - 2 * edge)) / 2;
-  const unclear = low === undefined || (low <= 0 && high >= 0);
+  const unclear = !isSure || low === undefined || (low <= 0 && high >= 0);
   const dot = unclear ? `${MIDDLE - 3.4}l3.4 3.4-3.4 3.4-3.4-3.4z` : value > 0 ? `${MIDDLE - 3.6}l3.6 6.4h-7.2z` : `${MIDDLE + 3.6}l3.6-6.4h-7.2z`;
   return glyph(`glyph-${unclear || !isRate ? "unclear" : value > 0 ? "better" : "worse"}`, track(),
     make("line", { class: "glyph-zero", x1: width / 2, x2: width / 2, y1: 1, y2: GLYPH.height - 1 }),
@@ -50,7 +50,7 @@ function sliceRow(row, field, at, table, isRate) {
     make("td", { class: "drawn", "data-label": isRate ? says.rate : says.mean }, estimate && [
       estimateGlyph(estimate, table.range), make("span", { class: "value" }, value), make("span", { class: "ends" }, ends)]),
     make("td", { class: "drawn", "data-label": says.difference }, differs && [
-      differenceGlyph(differs, table.extent, isRate), make("span", { class: "value" }, difference, isRate && make("span", { class: "unseen" }, says.points)),
+      differenceGlyph(differs, table.extent, isRate, isSure), make("span", { class: "value" }, difference, isRate && make("span", { class: "unseen" }, says.points)),
       make("span", { class: "ends" }, differenceEnds)]),
     make("td", { class: "chance" }, chance && [make(isSure ? "strong" : "span", null, isSure ? says.differs : says.unclear), make("span", { class: "quiet" }, ` ${chance}`)]));
 }
