@@ -102,9 +102,13 @@ class Watch:
     complaints: list[str] = field(default_factory=list)
     allowed: list[str] = field(default_factory=list)
     """Parts of complaints that a test expects."""
+    pending: set[Any] = field(default_factory=set)
+    """Requests that were not answered yet."""
 
     def on(self, page: Any) -> None:
         page.on("request", self.requested)
+        page.on("requestfinished", lambda request: self.pending.discard(request))
+        page.on("requestfailed", lambda request: self.pending.discard(request))
         page.on("dialog", self.asked)
         page.on("console", self.said)
         page.on("pageerror", lambda error: self.complaints.append(f"error: {error}"))
@@ -117,6 +121,8 @@ class Watch:
         return [each for each in self.complaints if not any(part in each for part in self.allowed)]
 
     def requested(self, request: Any) -> None:
+        if request.resource_type != "eventsource":
+            self.pending.add(request)
         if not request.url.startswith((f"{self.url}/", f"blob:{self.url}/")):
             self.complaints.append(f"request: {request.url}")
 
@@ -129,6 +135,18 @@ class Watch:
             self.complaints.append(f"console: {message.text} ({message.location.get('url', '')})")
 
 
+def settled(page: Any, *, seconds: float = 20) -> None:
+    """Wait until a watched page asks for nothing more, and shows nothing that waits."""
+    calm, end = 0, time.monotonic() + seconds
+    while calm < 2:
+        if time.monotonic() > end:
+            raise AssertionError(f"{page.url} still waits: {[each.url for each in page.watch.pending]}")
+        page.wait_for_timeout(20)
+        is_calm = not page.watch.pending and page.evaluate(IS_SHOWN)
+        calm = calm + 1 if is_calm else 0
+
+
+IS_SHOWN = "() => document.querySelector('h1') !== null && document.querySelector('.waiting') === null"
 TELL_OF_REFUSALS = """
 document.addEventListener("securitypolicyviolation", (event) => console.error("policy: " + event.violatedDirective + " " + event.blockedURI))
 """

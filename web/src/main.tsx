@@ -3,6 +3,7 @@ import { render } from "preact";
 import { Suspense } from "preact/compat";
 import { listenToKeys } from "./keys";
 import { Page, Waiting } from "./parts/page";
+import { showWhatIsHidden } from "./parts/visible";
 import { followLinks, usePlace } from "./router";
 import { findPage } from "./routes";
 import { Shell } from "./shell";
@@ -28,6 +29,7 @@ function App() {
   );
 }
 
+showWhatIsHidden();
 showTheme(keptTheme());
 followLinks();
 listenToKeys();

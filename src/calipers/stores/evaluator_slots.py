@@ -66,6 +66,8 @@ class EvaluatorSlots:
         """The evaluator of that name, after its place in the run."""
         found = self._by_name.get(name)
         if found is None:
+            found = self._by_name.get(plain(name))  # what cannot be written as UTF-8 is stored as an escape
+        if found is None:
             raise StoreError(
                 f"a result of evaluator {name!r} cannot be stored: the run has {list(self.names)} for this attempt"
             )

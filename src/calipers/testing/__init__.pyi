@@ -12,6 +12,8 @@ from calipers.testing.context import ordinary_contexts as ordinary_contexts
 from calipers.testing.engine_check import check_engine as check_engine
 from calipers.testing.evaluator_check import Conformance as Conformance
 from calipers.testing.evaluator_check import check_evaluator as check_evaluator
+from calipers.testing.hostile_texts import HOSTILE_TEXTS as HOSTILE_TEXTS
+from calipers.testing.hostile_texts import HostileText as HostileText
 from calipers.testing.http_servers import HttpAgentServer as HttpAgentServer
 from calipers.testing.loopback import Fault as Fault
 from calipers.testing.loopback import LoopbackServer as LoopbackServer

@@ -17,9 +17,11 @@ from typing import Any, Final, NamedTuple
 from urllib.parse import parse_qsl, quote, urlencode
 
 import msgspec
+from starlette.convertors import Convertor, register_url_convertor
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
+from typing_extensions import override
 
 from calipers.errors import CalipersError
 from calipers.views.html.records import embedded_json
@@ -43,7 +45,7 @@ FIRST_CALLS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
     ("/label/{rest:path}", ()),
     ("/judges", ("/judges",)),
     ("/judges/{judge}", ("/judges",)),
-    ("/datasets/{name}", ()),
+    ("/datasets/{name:any}", ()),
 )
 """The addresses of pages, each with the calls that its page makes first, as the browser writes them. A `?` at the end of a call stands for the
 query of the page. The session is part of every page."""
@@ -85,6 +87,23 @@ NOT_BUILT: Final = (
 """What to say where `is_built` says no."""
 
 
+class _AnyText(Convertor[str]):
+    """The rest of a path, whatever it holds: the name of a dataset may have slashes and line breaks."""
+
+    regex = r"(?s:.+)"
+
+    @override
+    def convert(self, value: str) -> str:
+        return value
+
+    @override
+    def to_string(self, value: str) -> str:
+        return value
+
+
+register_url_convertor("any", _AnyText())
+
+
 class BuiltFile(NamedTuple):
     """A file of the page."""
 
@@ -122,6 +141,8 @@ def page_routes(
     found: list[BaseRoute] = [Route("/static/{name}", _static, methods=["GET"])]
     for path, calls in FIRST_CALLS:
         found.append(Route(path, _page(viewed, workers, answer, calls), methods=["GET"]))
+    # An address that was mistyped is opened by a person, who reads a page and no JSON.
+    found.append(Route("/{rest:any}", _page(viewed, workers, answer, (), status=404), methods=["GET"]))
     return found
 
 
@@ -141,7 +162,11 @@ async def _static(request: Request) -> Response:
 
 
 def _page(
-    viewed: ViewedStore, workers: RequestThreads, answer: Callable[[str], bytes], calls: tuple[str, ...]
+    viewed: ViewedStore,
+    workers: RequestThreads,
+    answer: Callable[[str], bytes],
+    calls: tuple[str, ...],
+    status: int = 200,
 ) -> Callable[[Request], Any]:
     async def page(request: Request) -> Response:
         run = request.path_params.get("run")
@@ -158,7 +183,9 @@ def _page(
         first = {href: msgspec.Raw(sent) for href, sent in answers if sent is not None}
         words = _NO_SCRIPT if is_built() else f"<p>{NOT_BUILT}</p>"
         text = _SHELL.format(words=words, first=embedded_json(first))
-        return Response(text, headers={"Cache-Control": "no-store"}, media_type="text/html; charset=utf-8")
+        return Response(
+            text, status, headers={"Cache-Control": "no-store"}, media_type="text/html; charset=utf-8"
+        )
 
     return page
 

@@ -10,6 +10,7 @@ import { useIsNarrow } from "../parts/display";
 import { FilterBar, Facets } from "../parts/filter";
 import { Icon } from "../parts/icon";
 import { KeyCap } from "../parts/key";
+import { Menu } from "../parts/menu";
 import { Marks, MarkShape } from "../parts/mark";
 import { Page, Trouble } from "../parts/page";
 import { oneLine, Plain } from "../parts/plain";
@@ -275,24 +276,29 @@ function ColumnChoice({ columns, shown, change }: { columns: CaseTableColumn[]; 
     change(wanted.filter((each) => each !== "name").join(",") || "name");
   };
   return (
-    <details class="menu">
-      <summary class="button">
-        <Icon name="columns" /> {TEXTS.cases.columnsTitle}
-      </summary>
-      <div class="menu-body">
-        <fieldset>
-          <legend class="said">{TEXTS.cases.columnsTitle}</legend>
-          {columns.slice(1).map((column) => (
-            <label key={column.name} class="menu-item">
-              <input type="checkbox" checked={names.has(column.name)} onChange={() => toggle(column.name)} /> {column.title}
-            </label>
-          ))}
-        </fieldset>
-        <button type="button" class="quiet-button" onClick={() => change(null)}>
-          {TEXTS.cases.usualColumns}
-        </button>
-      </div>
-    </details>
+    <Menu
+      button={
+        <>
+          <Icon name="columns" /> {TEXTS.cases.columnsTitle}
+        </>
+      }
+    >
+      {() => (
+        <>
+          <fieldset>
+            <legend class="said">{TEXTS.cases.columnsTitle}</legend>
+            {columns.slice(1).map((column) => (
+              <label key={column.name} class="menu-item">
+                <input type="checkbox" checked={names.has(column.name)} onChange={() => toggle(column.name)} /> {column.title}
+              </label>
+            ))}
+          </fieldset>
+          <button type="button" class="quiet-button" onClick={() => change(null)}>
+            {TEXTS.cases.usualColumns}
+          </button>
+        </>
+      )}
+    </Menu>
   );
 }
 

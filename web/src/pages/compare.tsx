@@ -12,6 +12,7 @@ import { FilterBar } from "../parts/filter";
 import { Flips } from "../parts/flips";
 import { Forest } from "../parts/forest";
 import { KeyCap } from "../parts/key";
+import { Menu } from "../parts/menu";
 import { Answered, Page } from "../parts/page";
 import { oneLine, Plain } from "../parts/plain";
 import { SimpleTable } from "../parts/simple-table";
@@ -424,30 +425,31 @@ function Options({ asking, answer }: { asking: Comparison; answer: CompareAnswer
   const names = [...new Set([...answer.pairs.flatMap((pair) => [...pair.evaluators, ...pair.measures]).filter((row) => row.kind === "score" || row.kind === "metric").map((row) => row.name), ...asking.lower])];
   const toggle = (name: string) => change({ lower: asking.lower.includes(name) ? asking.lower.filter((each) => each !== name) : [...asking.lower, name] });
   return (
-    <details class="menu">
-      <summary class="button">{texts.options}</summary>
-      <div class="menu-body compare-options">
-        <label>
-          {texts.pairBy}{" "}
-          <select value={asking.pairBy ?? "content"} onChange={(event) => change({ pairBy: event.currentTarget.value })}>
-            <option value="content">{texts.pairByContent}</option>
-            <option value="name">{texts.pairByName}</option>
-          </select>
-        </label>
-        <label class="menu-item" title={texts.theseCasesAbout}>
-          <input type="checkbox" checked={asking.theseCases} onChange={() => change({ theseCases: !asking.theseCases })} /> {texts.theseCases}
-        </label>
-        {names.length > 0 && (
-          <fieldset>
-            <legend>{texts.lower}</legend>
-            {names.map((name) => (
-              <label key={name} class="menu-item">
-                <input type="checkbox" checked={asking.lower.includes(name)} disabled={name.includes(",")} onChange={() => toggle(name)} /> {oneLine(name, 60)}
-              </label>
-            ))}
-          </fieldset>
-        )}
-      </div>
-    </details>
+    <Menu button={texts.options} class="compare-options">
+      {() => (
+        <>
+          <label>
+            {texts.pairBy}{" "}
+            <select value={asking.pairBy ?? "content"} onChange={(event) => change({ pairBy: event.currentTarget.value })}>
+              <option value="content">{texts.pairByContent}</option>
+              <option value="name">{texts.pairByName}</option>
+            </select>
+          </label>
+          <label class="menu-item" title={texts.theseCasesAbout}>
+            <input type="checkbox" checked={asking.theseCases} onChange={() => change({ theseCases: !asking.theseCases })} /> {texts.theseCases}
+          </label>
+          {names.length > 0 && (
+            <fieldset>
+              <legend>{texts.lower}</legend>
+              {names.map((name) => (
+                <label key={name} class="menu-item">
+                  <input type="checkbox" checked={asking.lower.includes(name)} disabled={name.includes(",")} onChange={() => toggle(name)} /> {oneLine(name, 60)}
+                </label>
+              ))}
+            </fieldset>
+          )}
+        </>
+      )}
+    </Menu>
   );
 }

@@ -61,7 +61,7 @@ export function foundFiles(text: string): FoundFile[] {
 
 function typeOf(text: string, at: number): string | undefined {
   const start = text.slice(at, at + 20);
-  if (start.startsWith("UklGR")) return start.slice(10).startsWith("XRUJQ") || start.slice(11).startsWith("FZF") ? "audio/wav" : "image/webp";
+  if (start.startsWith("UklGR")) return { QVZF: "audio/wav", RUJQ: "image/webp" }[start.slice(12, 16)];
   return BEGINNINGS.find(([beginning]) => start.startsWith(beginning))?.[1];
 }
 

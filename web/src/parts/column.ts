@@ -38,13 +38,15 @@ export function sortedWay(sort: string, column: { sort?: string }): "ascending" 
 /** What a spreadsheet may compute: as in `calipers.views.csv_file`. */
 const FORMULA = /^(?:[\s\ufeff\u200b]*[=+\-@＝＋－＠]|\t)/;
 const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/;
+const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
 
-/** A table as CSV. What a spreadsheet would take for a formula is quoted by an apostrophe. */
+/** A table as CSV. What a spreadsheet would take for a formula is quoted by an apostrophe; control characters are escaped. */
 export function csvOf(head: string[], rows: (string | number | null | undefined)[][]): string {
   const cell = (value: string | number | null | undefined) => {
     if (value === null || value === undefined) return "";
     let text = String(value);
     if (typeof value === "string" && FORMULA.test(text) && !NUMBER.test(text)) text = `'${text}`;
+    text = text.replace(CONTROLS, (each) => `\\x${each.charCodeAt(0).toString(16).padStart(2, "0")}`);
     return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   };
   return [head, ...rows].map((row) => row.map(cell).join(",")).join("\r\n") + "\r\n";

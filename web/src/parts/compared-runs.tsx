@@ -8,6 +8,7 @@ import { TEXTS } from "../texts";
 import type { ComparedRun, RunRow, RunsAnswer } from "../wire";
 import { comparePage, MOST_RUNS, withoutRun, type Comparison } from "./comparison";
 import { Icon } from "./icon";
+import { Menu } from "./menu";
 import { setMarked } from "./marked";
 import { Answered } from "./page";
 import { oneLine, Plain } from "./plain";
@@ -57,23 +58,21 @@ function asBaseline(asking: Comparison, place: number): Comparison {
 }
 
 function AddRun({ runs, asking }: { runs: RunRow[]; asking: Comparison }) {
-  const [isOpen, setIsOpen] = useState(false);
   const inList = () => {
     setMarked(runs.map((run) => run.id));
     go("/runs");
   };
   return (
-    <details class="menu" onToggle={(event) => setIsOpen(event.currentTarget.open)}>
-      <summary class="button">{TEXTS.compare.add}</summary>
-      <div class="menu-body add-run">
-        {isOpen && (
+    <Menu button={TEXTS.compare.add} class="add-run">
+      {() => (
+        <>
           <RunChoice label={TEXTS.compare.chooseRun} value="" without={runs.map((run) => run.id)} first={runs[0]?.dataset ?? null} onChange={(id) => go(comparePage({ ...asking, runs: [...runs.map((run) => run.id), id] }))} />
-        )}
-        <button type="button" class="quiet-button" onClick={inList}>
-          {TEXTS.compare.chooseInList}
-        </button>
-      </div>
-    </details>
+          <button type="button" class="quiet-button" onClick={inList}>
+            {TEXTS.compare.chooseInList}
+          </button>
+        </>
+      )}
+    </Menu>
   );
 }
 

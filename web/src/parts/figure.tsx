@@ -4,6 +4,7 @@ import { useRef, useState } from "preact/hooks";
 import { TEXTS } from "../texts";
 import { fileName, save } from "./column";
 import { Icon } from "./icon";
+import { visible } from "./plain";
 import "./chart.css";
 
 interface FigureOptions {
@@ -74,7 +75,7 @@ export function svgFile(drawn: SVGSVGElement, title: string): string {
   ground.setAttribute("height", "100%");
   ground.setAttribute("fill", getComputedStyle(document.body).backgroundColor);
   const name = document.createElementNS("http://www.w3.org/2000/svg", "title");
-  name.textContent = title;
+  name.textContent = visible(title);
   copy.prepend(name, ground);
   return new XMLSerializer().serializeToString(copy);
 }

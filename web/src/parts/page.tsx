@@ -5,6 +5,7 @@ import type { Asked, Refused } from "../api";
 import { go, here } from "../router";
 import { useKeys } from "../keys";
 import { TEXTS } from "../texts";
+import { visible } from "./plain";
 
 export interface Crumb {
   text: string;
@@ -30,7 +31,7 @@ interface PageOptions {
 export function Page({ title, crumbs = [], actions, about, fill = false, children }: PageOptions) {
   const heading = useRef<HTMLHeadingElement>(null);
   const path = here().path;
-  useLayoutEffect(() => void (document.title = `${title} – ${TEXTS.app.name}`), [title]);
+  useLayoutEffect(() => void (document.title = `${visible(title)} – ${TEXTS.app.name}`), [title]);
   useLayoutEffect(() => {
     const before = shown;
     shown = path;

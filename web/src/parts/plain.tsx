@@ -114,13 +114,21 @@ function drawn(parts: Piece[]): ComponentChildren {
   );
 }
 
+/** Whether a text has nothing that might have to be written out. */
+export function isVisible(text: string): boolean {
+  return !SUSPECT.test(text);
+}
+
+/** A text with all that cannot be seen written out. */
+export function visible(text: string): string {
+  return pieces(text)
+    .map((part) => (typeof part === "string" ? part : `⟨${part.mark}⟩`))
+    .join("");
+}
+
 /** A text on one line, for titles and labels that take text only. */
 export function oneLine(text: string, most = 200): string {
   const start = text.slice(0, most * 4);
-  const line = pieces(start)
-    .map((part) => (typeof part === "string" ? part : `⟨${part.mark}⟩`))
-    .join("")
-    .replace(/\s+/g, " ")
-    .trim();
+  const line = visible(start).replace(/\s+/g, " ").trim();
   return line.length > most ? `${line.slice(0, most - 1)}…` : line.length && start.length < text.length ? `${line}…` : line;
 }
