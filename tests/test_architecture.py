@@ -106,6 +106,7 @@ MOST_LOADED = 190
 
 ONE_MEANING = {
     "analyses": "what report evaluators found, drawn",
+    "budget": "what a run, or a single attempt, may spend",
     "context": "an attempt as evaluators see it; and one made for a test",
     "csv_file": "a CSV file that is read, and one that is written",
     "demo": "a thing under test that needs no account",

@@ -2,6 +2,7 @@ from calipers.data.attempt import current_attempt as current_attempt
 from calipers.data.attempt import increment_eval_metric as increment_eval_metric
 from calipers.data.attempt import record_trace as record_trace
 from calipers.data.attempt import set_eval_attribute as set_eval_attribute
+from calipers.data.budget import Budget as Budget
 from calipers.data.case import Case as Case
 from calipers.data.context import EvaluatorContext as EvaluatorContext
 from calipers.data.evaluator import Evaluator as Evaluator

@@ -47,6 +47,7 @@ CalipersError
 │   └── StoreDamagedError (StoreError)      something in it is not what was written
 ├── TapeError (RuntimeError)            a replay asked what its tape does not have; `step` says where
 │   └── TapeFileError (TapeError)          a tape that cannot be read: damaged, of another version, or no tape at all
+├── BudgetError (RuntimeError)          a model was not asked, since the budget of the run is used up (never recorded)
 ├── EngineError (RuntimeError)          where attempts were to run, none can; or one that could not be run there
 │   ├── TravelError (EngineError)          something cannot be sent to another process, or back; also a TypeError
 │   └── WorkerLostError (EngineError)      the process in which a task ran ended under it; also a ConnectionError
@@ -420,6 +421,10 @@ class SandboxError(CalipersError, RuntimeError):
 
     What the program itself does wrong is never raised: it is in the `Outcome`.
     """
+
+
+class BudgetError(CalipersError, RuntimeError):
+    """A model was not asked, since the budget of the run is used up. The attempt that wanted to ask it is given up, whatever it does then."""
 
 
 class EngineError(CalipersError, RuntimeError):

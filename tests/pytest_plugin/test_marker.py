@@ -145,8 +145,8 @@ REFUSED = {
     "calipers(dataset, task=right, repeat=0)": "whole numbers from 1, min_pass at most repeat, got 0 and 0",
     "calipers(dataset, task=right, repeat=2, min_pass=3)": "min_pass at most repeat, got 2 and 3",
     "calipers(dataset, task=right, timeout=3)": "knows no option 'timeout', did you mean 'task_timeout'? It takes",
-    "calipers(dataset, taks=right)": "option 'taks', did you mean 'task'? It takes task, repeat, min_pass, concurrent, engine, eval",
-    "calipers(dataset, task=right, keep='failed')": "knows no option 'keep'. It takes task, repeat, min_pass, concurrent, engine, eval",
+    "calipers(dataset, taks=right)": "option 'taks', did you mean 'task'? It takes task, repeat, min_pass, concurrent, budget, engine, eval",
+    "calipers(dataset, task=right, keep='failed')": "knows no option 'keep'. It takes task, repeat, min_pass, concurrent, budget, engine, eval",
     "calipers(dataset, zz=1, task=right, yy=2)": "knows no option 'zz', 'yy'. It takes",
 }
 

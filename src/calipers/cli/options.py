@@ -5,6 +5,7 @@ from typing import Any, TypeVar
 
 import click
 
+from calipers.cli.budget import BUDGET_OPTIONS
 from calipers.cli.completers import FORMATS, complete_evaluator, complete_files, complete_out, complete_run
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -190,7 +191,7 @@ _TOLD = (
         help="Leave in traces, spans, attributes, reasons, analyses and metadata what looks like a key or a password.",
     ),
 )
-_HOW = (*_AT_ONCE, *_TASK, *_JUDGE, *_CHANCE, *_TOLD)
+_HOW = (*_AT_ONCE, *_TASK, *_JUDGE, *BUDGET_OPTIONS, *_CHANCE, *_TOLD)
 """How to run them."""
 
 _GOOD_ENOUGH = (
@@ -309,7 +310,7 @@ def at_once_options(function: _Function) -> _Function:
 
 def judging_options(function: _Function) -> _Function:
     """Those of them that concern evaluators and what comes of them, for attempts that are made already."""
-    return _with(function, (*_AT_ONCE, *_JUDGE, *_GOOD_ENOUGH, *_SHOWN))
+    return _with(function, (*_AT_ONCE, *_JUDGE, *BUDGET_OPTIONS, *_GOOD_ENOUGH, *_SHOWN))
 
 
 def _with(function: _Function, options: Sequence[Callable[[_Function], _Function]]) -> _Function:

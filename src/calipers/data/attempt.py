@@ -88,6 +88,8 @@ class Attempt(msgspec.Struct):
     """Whether what looks like a secret was taken out of what its record and its spans tell."""
     asked: dict[str, frozenset[str]] | None = None
     """What its evaluators looked at beyond the attempt, by their names; `None` where no journal is kept."""
+    account: Any = None
+    """Where what it spends is settled (`calipers.run.ledger.Account`); `None` without a budget."""
 
     @property
     def trace_so_far(self) -> Trace | None:

@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from calipers.data.jsonable import safe_repr
-from calipers.errors import InvalidOptionError, OtherLoopError, RolloutError, TapeError
+from calipers.errors import BudgetError, InvalidOptionError, OtherLoopError, RolloutError, TapeError
 from calipers.process.interrupt import is_interrupt
 
 from .argument_checks import check_number, check_share, check_whole_number
@@ -61,12 +61,12 @@ class Retry(msgspec.Struct, frozen=True, kw_only=True):
     def again(self, error: BaseException, tries: int, spent: float = 0.0) -> bool:
         """Whether to call the task once more after this error on the given try, `spent` seconds after the first try began.
 
-        Not after an `OtherLoopError`, which a further try may hide, nor after a `TapeError`, since a tape says the same again. `on` is also asked about the error of a player that broke off a
+        Not after an `OtherLoopError`, which a further try may hide, nor after a `TapeError`, since a tape says the same again, nor after a `BudgetError`. `on` is also asked about the error of a player that broke off a
         conversation. If the function given as `on` fails itself, the task is not called again, and a note on the error says why.
         """
         if (
             tries >= self.attempts
-            or issubclass(type(error), TapeError)
+            or issubclass(type(error), TapeError | BudgetError)
             or OtherLoopError.found_in(error) is not None
         ):
             return False
@@ -151,7 +151,7 @@ class RetryFunctions(msgspec.Struct, frozen=True, kw_only=True):
 
     def again(self, error: BaseException, tries: int, spent: float = 0.0) -> bool:
         """Whether the functions want another try, asked as a `Retry` is."""
-        if OtherLoopError.found_in(error) is not None:
+        if issubclass(type(error), BudgetError) or OtherLoopError.found_in(error) is not None:
             return False
         asked = FailedTry(error, tries, spent)
         try:

@@ -22,6 +22,7 @@ import msgspec
 
 from calipers.errors import InvalidOptionError, MissingExtraError
 from calipers.process.user_code import call_in_thread
+from calipers.run.ledger import reserved
 
 from . import openai
 from .accounting import account
@@ -137,7 +138,8 @@ class InProcessModel:
         body = openai.ask_body(ask, None, cap="max_tokens")
         # What was computed for another conversation changes the last digits of the numbers.
         given = {"max_tokens": _MAX_TOKENS, "seed": 0, "temperature": 0.0, "cache_prompt": False}
-        answer = await self.engine.answer({**given, **body})
+        with reserved():
+            answer = await self.engine.answer({**given, **body})
         found = openai.read_answer(answer)
         if {"no_answer", "error"} & {problem.kind for problem in found.problems}:
             raw = Reply(200, "", msgspec.json.encode(answer))

@@ -7,6 +7,9 @@ ended, it is taken to be whole: the schema decides then.
 from collections.abc import Mapping
 from typing import Any
 
+from calipers.errors import BudgetError
+from calipers.run.ledger import reserved
+
 from .accounting import account, counted_by_caller
 from .answer_data import with_instructions
 from .foreign_errors import model_error
@@ -55,8 +58,10 @@ class LangChainModel:
         told = [{key: value for key, value in each.items() if key != "parts"} for each in messages]
         try:
             model = self.model.bind_tools(for_chat(ask.tools)) if ask.tools else self.model
-            with counted_by_caller():
+            with reserved(), counted_by_caller():
                 answer = await model.ainvoke(told, **ask.settings, **(ask.options or {}))
+        except BudgetError:
+            raise
         except Exception as error:
             raise model_error(error, self.name) from error
         found = _read(answer)

@@ -7,6 +7,9 @@ words. Where the model does not tell how an answer ended, it is taken to be whol
 from collections.abc import Mapping
 from typing import Any
 
+from calipers.errors import BudgetError
+from calipers.run.ledger import reserved
+
 from .accounting import account, counted_by_caller
 from .answer_data import with_instructions
 from .foreign_errors import model_error
@@ -58,13 +61,15 @@ class PydanticAIModel:
         messages, parameters = self._question(ask)
         settings: Any = ask.settings | dict(ask.options or {})
         try:
-            with counted_by_caller():
+            with reserved(), counted_by_caller():
                 answer = await model_request(
                     self.model,
                     messages,
                     model_settings=settings,
                     model_request_parameters=parameters,
                 )
+        except BudgetError:
+            raise
         except Exception as error:
             raise model_error(error, self.name) from error
         found = _read(answer)

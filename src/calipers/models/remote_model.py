@@ -38,6 +38,7 @@ from calipers.errors import (
     ModelRequestError,
     ModelTimeoutError,
 )
+from calipers.run.ledger import reserved
 
 from .accounting import account
 from .answer_cache import cache_in_use, cache_key
@@ -141,6 +142,7 @@ class RemoteModel:
         Raises:
             ModelError: there is no answer; the class says why.
             InvalidOptionError: the question cannot be sent.
+            BudgetError: the budget of the run is used up.
         """
         wire, model = self._format_and_model()
         cache, key = cache_in_use(), b""
@@ -152,9 +154,10 @@ class RemoteModel:
                 _note_other_model(found, wire, model)
                 account(found, self.name, input_text=_last_text(ask))
                 return found
-        answers = await _Exchange(self, self._route(), ask).answers()
-        found = _joined(answers)
-        account(found, self.name, input_text=_last_text(ask))
+        with reserved():
+            answers = await _Exchange(self, self._route(), ask).answers()
+            found = _joined(answers)
+            account(found, self.name, input_text=_last_text(ask))
         if cache is not None and _can_decide(found, ask):
             cache.put(key, _to_keep(answers, found))
         return found

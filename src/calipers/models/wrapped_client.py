@@ -28,6 +28,7 @@ from calipers.models import anthropic, openai
 from calipers.models.accounting import account, is_kept, record
 from calipers.models.model_answer import Completion, is_list, read
 from calipers.models.prices import price_sources
+from calipers.run.ledger import reserve_call
 
 ClientT = TypeVar("ClientT")
 
@@ -135,15 +136,22 @@ def _below(kind: type, *mixins: type, **methods: Any) -> Any:
 
 
 def _begun(client: Any, options: Any) -> "_Call | None":
-    """A call that is about to be made; `None` if it is not to be recorded."""
+    """A call that is about to be made; `None` if it is not to be recorded.
+
+    Raises:
+        BudgetError: the budget of the run is used up.
+    """
     if not is_kept():
         return None
+    call: _Call | None = None
     with suppress(Exception):  # what an SDK of another version has here must not end the call
         path = str(read(options, "url")).partition("?")[0]
         for (sdk, end), api in _APIS.items():
             if path.endswith(end) and sdk == _sdk_of(type(client)):
-                return _Call(api, str(client.base_url), read(options, "json_data"))
-    return None
+                call = _Call(api, str(client.base_url), read(options, "json_data"))
+    if call is not None:
+        call.release = reserve_call()
+    return call
 
 
 class _Call:
@@ -158,6 +166,8 @@ class _Call:
         self._started = perf_counter()
         self._chunks: list[Any] = []
         self._ended = False
+        self.release: Callable[[], None] | None = None
+        """To be called when it is over: it is one of the calls in flight of a budget."""
 
     def answered(self, answer: Any) -> Any:
         """Take what the SDK returns, and return it: an answer, a raw response, or a stream, which is watched."""
@@ -191,6 +201,7 @@ class _Call:
             made = Completion(finish="error", duration=perf_counter() - self._started)
             with suppress(Exception):
                 self._context.run(record, made, self._name, input_text=self._given(), error=_text(error))
+            self._let_go()
 
     def _keep(self, raw: Any, error: BaseException | None = None) -> None:
         if self._ended:
@@ -211,6 +222,11 @@ class _Call:
                 input_text=self._given(),
                 error=None if error is None else _text(error),
             )
+        self._let_go()
+
+    def _let_go(self) -> None:
+        if self.release is not None:
+            self.release()
 
     def _given(self) -> str:
         """What the model was given since it last spoke; what came before stands with the calls before."""

@@ -22,6 +22,7 @@ class Incomplete(msgspec.Struct, frozen=True, omit_defaults=True):
     kind: Literal[
         "interrupted",
         "stopped",
+        "budget",
         "failed",
         "running",
         "abandoned",
@@ -37,6 +38,7 @@ class Incomplete(msgspec.Struct, frozen=True, omit_defaults=True):
 
     - `interrupted`: Ctrl-C, SIGTERM or a cancellation
     - `stopped`: the caller asked to stop, such as by pytest's `--maxfail`
+    - `budget`: what it may spend was spent, or a limit could not be kept; `Report.budget` says which
     - `failed`: the dataset, the store, a hook or a worker failed
     - `running`: the run goes on
     - `abandoned`: the process that ran it is gone

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypedDict, TypeVar, Unp
 import msgspec
 
 from calipers.data.argument_checks import check_whole_number, is_whole_number
+from calipers.data.budget import BudgetUse
 from calipers.data.case import field_tags
 from calipers.data.context import InputsT, MetadataT, OutputT
 from calipers.data.evaluator import Expectation
@@ -121,6 +122,8 @@ class Report(msgspec.Struct, Generic[InputsT, OutputT, MetadataT], kw_only=True)
     """Why not all results of the run are here; `None` if they are."""
     stopping: Stopping | None = None
     """What came of the rule that could end the run (`stop_when`), which looked at it many times; `None`: it had none."""
+    budget: BudgetUse | None = None
+    """What became of the budget of the run; `None`: it had none."""
     unfinished: int = 0
     """Attempts that were begun and given up when the run ended early."""
     blocked: dict[str, BlockedLoop] = {}

@@ -23,6 +23,7 @@ from calipers.process.interrupt import expecting_run
 if TYPE_CHECKING:
     from os import PathLike
 
+    from calipers.data.budget import Budget
     from calipers.files.case_table import Source
     from calipers.files.catalog import Kind
     from calipers.files.dataset_document import Format
@@ -85,6 +86,7 @@ class EvaluateOptions(TypedDict, total=False):
     stop_when: "StopRule | None"
     selection: Mapping[str, Any] | None
     engine: "str | Engine | None"
+    budget: "Budget | None"
     progress: "bool | Progress"
     store: "str | PathLike[str] | Store | None"
     resume: str | bool | None
@@ -346,6 +348,7 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
             stop_when: says after an attempt why no more are needed (`calipers.gate.StopWhenDecided`); cases come in random order.
             selection: how the cases were chosen from a larger dataset; kept with a stored run.
             engine: where attempts run: "processes", "ray", the address of a Ray cluster, or an engine; default: here.
+            budget: what the run may spend: a `Budget` of money, tokens, calls of models and time.
             progress: show a bar on a terminal; or an object that shows progress its own way.
             store: where to keep the run: a path, a URL such as `sqlite:///runs.db`, or a `calipers.stores.Store`.
             resume: go on with a stored run: its id, "latest", or True for the newest one that did not finish, if any.

@@ -112,7 +112,7 @@ async def evaluate(
         on_loop = the_task.is_async or options.lifecycle or run.announces or options.engine
         workers = LoopWorkers(run) if on_loop else ThreadWorkers(run, total)
         announced = _announced(options, name, dataset_name, total, metadata)
-        async with announced as reports, _kept(journal, reports), _engine_started(run, workers.stop):
+        async with announced as reports, _kept(journal, reports), _begun(run, plan, workers.stop):
             if was_signalled():  # let it arrive before the first call is made
                 await asyncio.sleep(0)
             prices = PricesInUse()
@@ -139,6 +139,13 @@ async def evaluate(
 
 
 @asynccontextmanager
+async def _begun(run: Run, plan: Plan, stop: Callable[[], None]) -> AsyncIterator[None]:
+    """Have an engine started and a budget kept during the block, where the run has one."""
+    async with _engine_started(run, stop), within_budget(run, plan, stop):
+        yield
+
+
+@asynccontextmanager
 async def _engine_started(run: Run, stop: Callable[[], None]) -> AsyncIterator[None]:
     """Have the attempts of the block run where the engine says; without one, they run here."""
     if run.options.engine is None:
@@ -161,6 +168,35 @@ async def _engine_started(run: Run, stop: Callable[[], None]) -> AsyncIterator[N
     )
     async with run.options.engine.opened(job) as run.place:
         yield
+
+
+@asynccontextmanager
+async def within_budget(
+    run: Run, plan: Plan, stop: Callable[[], None], *, has_task: bool = True
+) -> AsyncIterator[None]:
+    """Keep what the run spends in the block to its budget, if it has one; `stop` gives up what is in flight."""
+    ledger = run.ledger
+    if ledger is None:
+        yield
+        return
+    asks_models = any(planned.is_judge for planned in plan.evaluators)
+    ledger.begin(
+        {} if run.journal is None else run.journal.spent(), asks_models=asks_models, has_task=has_task
+    )
+
+    def end() -> None:
+        ledger.end_time()
+        run.stopped = run.stopped or ledger.incomplete
+        run.stop()
+        stop()
+
+    most = ledger.budget.seconds
+    timer = None if most is None else asyncio.get_running_loop().call_later(most, end)
+    try:
+        yield
+    finally:
+        if timer is not None:
+            timer.cancel()
 
 
 def _own_evaluators(cases: Iterable[Any]) -> Iterator[Any]:
@@ -213,6 +249,7 @@ def _reported(run: Run, total: int | None, **given: Any) -> Report:
         seed=run.options.seed,
         incomplete=_incomplete(run, total),
         stopping=_stopping(run, total),
+        budget=None if run.ledger is None else run.ledger.use(in_random_order=run.in_random_order),
         unfinished=run.queue.handed_out - run.finished,
         blocked=run.scoring.blocked,
         **given,
@@ -292,7 +329,15 @@ def _scripted(task: Any) -> Any:
 
 def _limits(options: Options) -> dict[str, Any]:
     """Those options that a stored run keeps."""
-    kept = ("max_concurrency", "task_timeout", "evaluator_timeout", "retry", "retry_evaluators", "selection")
+    kept = (
+        "max_concurrency",
+        "task_timeout",
+        "evaluator_timeout",
+        "retry",
+        "retry_evaluators",
+        "selection",
+        "budget",
+    )
     found = {name: plain(getattr(options, name)) for name in kept}
     found["engine"] = None if options.engine is None else repr(options.engine)
     found["stop_when"] = None if options.stop_when is None else type(options.stop_when).__name__
@@ -308,7 +353,8 @@ def make_run(
         and any(make_plan(own).needs_spans for case in cases if (own := case.own_evaluators))
     )
     items = work_items(cases, plan, repeat=options.repeat)
-    if options.stop_when is not None:
+    shuffles = options.stop_when is not None or (options.budget is not None and isinstance(cases, list))
+    if shuffles:
         items = in_random_order(items, options.seed)
     scoring = Scoring if journal is None else NotedScoring
     run = Run(
@@ -320,6 +366,7 @@ def make_run(
         journal,
         plan.results,
     )
+    run.in_random_order = shuffles
     if run.early_stop is not None:
         run.queue.follow(run.early_stop.follow)
     return run
@@ -345,7 +392,10 @@ def _stopping(run: Run, total: int | None) -> Stopping | None:
 
 def _incomplete(run: Run, total: int | None) -> Incomplete | None:
     if run.stopped is not None:
-        return run.stopped.after(run.finished, total)
+        stopped = run.stopped
+        if run.ledger is not None and stopped.kind == "budget":  # what was in flight has been settled since
+            stopped = run.ledger.incomplete or stopped
+        return stopped.after(run.finished, total)
     if run.queue.broken is not None:
         _, message, _ = describe_error(run.queue.broken)
         what = "store" if isinstance(run.queue.broken, StoreError) else "dataset"

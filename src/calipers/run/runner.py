@@ -14,6 +14,7 @@ import copy
 import math
 import os
 import random
+import threading
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextvars import copy_context
@@ -33,6 +34,7 @@ from calipers.data.argument_checks import (
     check_whole_number,
 )
 from calipers.data.attempt import Attempt, begin
+from calipers.data.budget import Budget
 from calipers.data.case import Case
 from calipers.data.context import EvaluatorContext
 from calipers.data.infrastructure import is_infrastructure
@@ -54,6 +56,7 @@ from calipers.process.interrupt import Signal, is_interrupt, take_back
 from calipers.process.user_code import call_in_thread, isolated, own_exit, settled
 from calipers.report.incomplete import Incomplete
 from calipers.report.summary import Tally
+from calipers.run.ledger import GivenUp, Ledger
 from calipers.run.place import Engine, Place
 from calipers.run.task import Task, promised_coroutine, settle, with_captured_spans
 from calipers.run.work import Journal, Work, WorkQueue
@@ -132,6 +135,8 @@ DEFAULT_CONCURRENCY = 100
 """Async attempts in flight unless `max_concurrency` says otherwise."""
 DEFAULT_THREADS = 32
 """Blocking attempts in flight unless `max_concurrency` says otherwise."""
+_LOOK_SECONDS = 0.5
+"""A thread that waits for room in the budget looks this often whether the run was stopped."""
 FAIR_SECONDS = 0.01
 """A worker whose cases never wait gives the event loop a turn this often."""
 
@@ -187,6 +192,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """How the cases were chosen from those of a larger dataset, to be kept with a stored run."""
     engine: Engine | None = None
     """Where attempts run; `None`: in this process."""
+    budget: Budget | None = None
+    """What the run may spend; the cases of a list are then begun in a random order."""
 
     def __post_init__(self) -> None:
         for name in ("max_concurrency", "repeat"):
@@ -201,6 +208,10 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
         if isinstance(self.engine, type) or not isinstance(self.engine, Engine | None):
             raise InvalidOptionError(
                 f"engine must be an engine, such as ProcessEngine(), got {self.engine!r}"
+            )
+        if not isinstance(self.budget, Budget | None):
+            raise InvalidOptionError(
+                f"budget must be a Budget, such as Budget(cost=5.0), got {self.budget!r:.200}"
             )
         check_choice("keep", self.keep, get_args(Keep))
         check_flag("keep_secrets", self.keep_secrets)
@@ -265,6 +276,12 @@ class Run:
         """Where an engine calls the task; `None`: here."""
         self.prices_elsewhere: list[str] = []
         """Prices of models by which calls were counted there."""
+        self.ledger = None if options.budget is None else Ledger(options.budget)
+        """Keeps the run to its budget; `None`: it has none."""
+        self.in_random_order = False
+        """Whether cases are begun in a random order."""
+        self.make = self.work if self.ledger is None else self.afforded
+        """Makes one attempt, and judges it."""
         self._forks = _forks
 
     def attempt(self, work: Work) -> Attempt:
@@ -369,6 +386,67 @@ class Run:
         self.stopping = self.scoring.stopping = True
         self.queue.close()
 
+    # ------------------------------------------------------------------ the budget
+
+    def spends(self, work: Work) -> bool:
+        """Whether the work is expected to spend something."""
+        return work.recalled is None and work.problem is None
+
+    async def admits(self, ledger: Ledger, work: Work) -> bool:
+        """Whether work that was taken may begin, as soon as there is room for it in the budget; if not, it is left."""
+        if not self.spends(work):
+            return True
+        try:
+            while (admitted := ledger.admit()) is None:
+                await ledger.room()
+        except BaseException:
+            self.queue.take_back()
+            raise
+        return admitted or self._leave(ledger)
+
+    def admits_in_thread(self, ledger: Ledger, work: Work, stopped: threading.Event) -> bool:
+        """The same in a thread, until the run is stopped."""
+        if not self.spends(work):
+            return True
+        while (admitted := None if stopped.is_set() else ledger.admit()) is None:
+            if stopped.is_set():
+                self.queue.take_back()
+                return False
+            ledger.wait_in_thread(_LOOK_SECONDS)
+        return admitted or self._leave(ledger)
+
+    def _leave(self, ledger: Ledger) -> bool:
+        """Leave work that was taken; other work may be known from an earlier run, and costs nothing."""
+        self.queue.take_back()
+        self.stopped = self.stopped or ledger.incomplete
+        if self.journal is None or not self.journal.recalls:
+            self.queue.close()
+        return False
+
+    async def afforded(
+        self, work: Work, attempt: Attempt | None = None, called_at: float | None = None
+    ) -> Record:
+        """Make one attempt within the budget.
+
+        Raises:
+            GivenUp: it wanted to spend more than there is.
+        """
+        ledger = self.ledger
+        assert ledger is not None
+        if attempt is None:
+            attempt = self.attempt(work)
+        try:
+            with ledger.opened(attempt, admitted=self.spends(work)) as account:
+                account.check()
+                record = await self.work(work, attempt, called_at)
+                made = attempt.recalled is None
+                account.settle(record, made=made, asked=None if made else attempt.asked or ())
+                account.check()
+        except GivenUp:
+            self.stopped = self.stopped or ledger.incomplete
+            raise
+        return record
+
     # ------------------------------------------------------------------ one attempt
 
     async def work(
@@ -433,7 +511,7 @@ class Run:
     async def journaled(self, work: Work) -> Record:
         """Make one attempt, judge it, and note it in the journal."""
         attempt = self.attempt(work)
-        record = await self.work(work, attempt)
+        record = await self.make(work, attempt)
         self.note_down(work, attempt, record)
         return record
 
@@ -471,7 +549,7 @@ class Run:
         details = {"test_name": work.name, "case": work.case, "repeat_index": work.repeat_index}
         await self._tell_plugins("on_test_start", **details)
         try:
-            record = await (self.work(work) if self.journal is None else self.journaled(work))
+            record = await (self.make(work) if self.journal is None else self.journaled(work))
         except GeneratorExit:  # nothing can be awaited any more
             raise
         except BaseException:
@@ -542,10 +620,10 @@ class Run:
         return AttemptTimeoutError(f"the task exceeded {said}")
 
     def ends(self, error: BaseException) -> bool:
-        """Whether what an attempt raised is meant for the run: Ctrl-C, a cancellation of ours, the end of the event loop."""
+        """Whether what an attempt raised is meant for the run: Ctrl-C, a cancellation of ours, the end of the event loop or the budget."""
         return (
             is_interrupt(error)
-            or issubclass(type(error), GeneratorExit)  # the error may not say its own class
+            or issubclass(type(error), GeneratorExit | GivenUp)  # the error may not say its own class
             or (self.stopping and issubclass(type(error), asyncio.CancelledError))
         )
 
@@ -589,6 +667,8 @@ class Run:
                 if _forks != self._forks:
                     self.leave_child()
                 attempt.duration = perf_counter() - start
+            if attempt.account is not None:
+                attempt.account.check()
             spent = attempt.earlier + attempt.duration
             if attempt.error is None or retry is None or not retry.again(attempt.error, attempt.tries, spent):
                 return

@@ -9,12 +9,13 @@ attempt. Stores implement it (`calipers.stores.journal`).
 """
 
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Protocol, TypeAlias
 
 import msgspec
 
 from calipers.data.attempt import Attempt
+from calipers.data.budget import Side, Spent
 from calipers.data.case import Case, not_a_case
 from calipers.data.evaluator import Expectation
 from calipers.data.record import ReportCase, ReportCaseFailure
@@ -145,6 +146,11 @@ class WorkQueue:
             self.handed_out += 1
             return item
 
+    def take_back(self) -> None:
+        """Note that an item which was handed out is not begun after all."""
+        with self._lock:
+            self.handed_out -= 1
+
     def close(self) -> None:
         """Hand out nothing more."""
         self._closed = True
@@ -181,6 +187,12 @@ class Journal(Protocol):
     """Of the run: what it was called when it was begun."""
     seed: int
     """The seed of the run."""
+    recalls: bool
+    """Whether it may know some of the attempts from an earlier run."""
+
+    def spent(self) -> Mapping[Side, Spent]:
+        """What the earlier parts of the run have spent, as far as is known."""
+        ...
 
     def prepared(self, items: Iterator[Work]) -> Iterator[Work]:
         """The work in its order, each with what is known of it. Called once; read by one thread at a time."""

@@ -20,6 +20,7 @@ from calipers.data.attempt import Attempt, begin
 from calipers.process.interrupt import outlast, was_signalled
 from calipers.process.loop import GRACE_SECONDS
 from calipers.process.user_code import settled
+from calipers.run.ledger import Account, GivenUp, use_account
 from calipers.run.runner import DEFAULT_CONCURRENCY, DEFAULT_THREADS, FAIR_SECONDS, Run, keep_spans
 from calipers.run.task import settle
 from calipers.run.work import Work
@@ -87,7 +88,7 @@ class LoopWorkers:
     async def _work(self) -> None:
         run = self.run
         me = asyncio.current_task()
-        plain = run.work if run.journal is None else run.journaled
+        plain = run.make if run.journal is None else run.journaled
         attempt = run.announced if run.announces else plain
         fair_until = perf_counter() + FAIR_SECONDS
         while not run.stopping:
@@ -97,13 +98,15 @@ class LoopWorkers:
             if work is None:
                 self.exhausted = True
                 return
-            try:
-                record = await attempt(work)
-            except GeneratorExit as error:
-                if not _is_running(me):
-                    raise
-                record = run.broken_off(work, error)
-            run.keep(work.position, record)
+            if run.ledger is None or await run.admits(run.ledger, work):
+                try:
+                    run.keep(work.position, await attempt(work))
+                except GivenUp:
+                    pass
+                except GeneratorExit as error:
+                    if not _is_running(me):
+                        raise
+                    run.keep(work.position, run.broken_off(work, error))
             if perf_counter() > fair_until or was_signalled():
                 await asyncio.sleep(0)
                 fair_until = perf_counter() + FAIR_SECONDS
@@ -197,7 +200,12 @@ class ThreadWorkers:
                 if found is None:
                     self.room.release()
                     return False
+                ledger = self.run.ledger
+                if ledger is not None and not self.run.admits_in_thread(ledger, found, self.stopped):
+                    self.room.release()
+                    continue
                 work, attempt = found, self.run.attempt(found)
+                attempt.account = None if ledger is None else Account(ledger)
             start = perf_counter()
             if work.problem is not None:
                 attempt.error = work.problem
@@ -225,6 +233,8 @@ class ThreadWorkers:
             with self.lock:
                 if self.running.pop(me, None) is None:
                     return False
+            if attempt.account is not None and attempt.account.refused:
+                return True
             if (
                 attempt.error is None
                 or retry is None
@@ -244,6 +254,8 @@ class ThreadWorkers:
 
     def _call(self, attempt: Attempt) -> None:
         begin(attempt)
+        if attempt.account is not None:
+            use_account(attempt.account)
         start = perf_counter()
         try:
             settle(attempt, self._output(attempt) if self.run.recorder is None else self._traced(attempt))
@@ -334,7 +346,10 @@ class ThreadWorkers:
                 self.signalled = True
                 self.loop.call_soon(self._wake)
             try:
-                record = await run.work(work, attempt, start)
+                record = await run.make(work, attempt, start)
+            except GivenUp:
+                self.room.release()
+                continue
             except GeneratorExit as error:
                 run.keep(work.position, run.broken_off(work, error))
                 self.room.release()
@@ -381,6 +396,7 @@ class ThreadWorkers:
         failed.tries, failed.earlier = attempt.tries, attempt.earlier
         failed.metrics, failed.usage = dict(attempt.metrics), dict(attempt.usage)
         failed.attributes = dict(attempt.attributes)
+        failed.account = attempt.account
         failed.trace = attempt.trace_so_far
         failed.error = self.run.late(work.case)
         failed.duration = spent

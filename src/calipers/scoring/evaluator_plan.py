@@ -33,7 +33,18 @@ class PlannedEvaluator:
     """One evaluator of a run, ready to be called, under the name it has in this run."""
 
     __slots__ = (
-        *("evaluate", "evaluator", "false", "is_async", "is_harmless", "labels", "looks", "may_look", "name"),
+        *(
+            "evaluate",
+            "evaluator",
+            "false",
+            "is_async",
+            "is_harmless",
+            "is_judge",
+            "labels",
+            "looks",
+            "may_look",
+        ),
+        "name",
         *("needs", "reads", "shares", "source", "true", "version"),
     )
 
@@ -66,6 +77,8 @@ class PlannedEvaluator:
         """Whether it can do without a context of its own."""
         self.reads = _reads(evaluator)
         """Which expectations of a case it reads; `None`: not known."""
+        self.is_judge = bool(getattr(getattr(evaluator, "origin", evaluator), "is_judge", False))
+        """Whether it says that it asks a model."""
         self.needs = evaluator.needs_expectations()
         # Results are immutable, so a bare True or False of one evaluator is one object in the whole report.
         self.true = self.bare(True)

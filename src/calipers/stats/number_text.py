@@ -79,6 +79,14 @@ def dollars(amount: float) -> str:
     return f"${whole}.{part:0<2}"
 
 
+def amount_of(unit: str, spent: float, most: float | None = None) -> str:
+    """What was spent, and of how much: `$4.93 of $5.00`, `33 of 100 calls`, `1 token`. The unit is `cost`, or a noun in the plural."""
+    if unit == "cost":
+        return dollars(spent) if most is None else f"{dollars(spent)} of {dollars(most)}"
+    counts = [f"{each:,.0f}" if each >= 100 else f"{each:.3g}" for each in (spent, most) if each is not None]
+    return f"{' of '.join(counts)} {unit.removesuffix('s') if counts[-1] == '1' else unit}"
+
+
 def mean_text(value: float, interval: Interval | None) -> tuple[str, str]:
     """A mean and its interval, all with the same decimals: enough to tell the ends apart."""
     if interval is None:

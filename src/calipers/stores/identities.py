@@ -124,7 +124,7 @@ class EvaluatorIdentities:
             shared=shared,
             parts=identity.parts,
             unknown=None if isinstance(identity, Identity) else identity.reason,
-            is_judge=bool(getattr(_origin(planned), "is_judge", False)),
+            is_judge=planned.is_judge,
         )
         return IdentifiedEvaluator(stored, not isinstance(identity, Identity) or identity.reads_name)
 

@@ -21,6 +21,7 @@ import msgspec
 
 from calipers.data.argument_checks import check_flag
 from calipers.data.attempt import Attempt
+from calipers.data.budget import SIDES, BudgetUse, Side, Spent
 from calipers.data.jsonable import are_plain
 from calipers.data.record import ReportCase, ReportCaseFailure, told_calls
 from calipers.data.redaction import masked
@@ -56,6 +57,7 @@ from .packing import (
     pack,
     pack_plain,
     setting_of,
+    unpack,
     unpack_cells,
 )
 from .redaction import redacted_evaluator
@@ -73,7 +75,7 @@ from .resumed_run import (
 )
 from .reuse import CHANGED, MADE_AGAIN, WITHOUT_HIDDEN, OtherRuns, Recaller, Source, form_of, output_type
 from .run_info import RunInfo, Status, StoredEvaluator
-from .run_report import not_all_judged, unjudged_by
+from .run_report import bare_report, not_all_judged, unjudged_by
 from .standings import standings
 from .store import Store, patiently
 from .store_url import open_store
@@ -188,12 +190,22 @@ def _resumed(store: Store, setup: Setup, info: RunInfo, *, seed: int | None, **o
     after = [redacted_evaluator(evaluator, hooks) for evaluator in identities.shared]
     changed, losses = changed_evaluators(last_evaluators(store, info), after)
     notes += changed
+    before = bare_report(info).budget
     info = store.resume_run(info.id)
     try:
         info = with_evaluators(store, info, identities.shared)
         done = DoneAttempts(store, info.id)
         return RunJournal(
-            store, setup, info, task, identities, done=done, notes=notes, losses=losses, **options
+            store,
+            setup,
+            info,
+            task,
+            identities,
+            done=done,
+            notes=notes,
+            losses=losses,
+            budget_before=before,
+            **options,
         )
     except BaseException:
         # So that it can be resumed again at once.
@@ -242,6 +254,7 @@ class RunJournal:
         notes: list[str],
         losses: list[str] | None = None,
         done: DoneAttempts | None = None,
+        budget_before: BudgetUse | None = None,
         reuse: bool = False,
         keep_failures: bool = True,
         dataset_type: Any = None,
@@ -259,6 +272,8 @@ class RunJournal:
         self._keys = WorkKeys(task, identities.libraries, bounded=setup.total is None)
         self._done = done
         self._reuses = reuse
+        self._budget_before = budget_before
+        self.recalls = done is not None or reuse
         self._keep_failures = keep_failures
         self._closes = closes
         self._judged_redacted = 0
@@ -281,6 +296,26 @@ class RunJournal:
         self._others = OtherRuns(lambda keys: self._patiently(lambda: self.store.find(keys)), self._recaller)
 
     # ------------------------------------------------------------------ before an attempt
+
+    def spent(self) -> dict[Side, Spent]:
+        """What the earlier parts of this run have spent: what its attempts tell, and if it ended early what those did that were given up."""
+        found: dict[Side, Spent] = dict.fromkeys(SIDES, Spent())
+        if self._done is None:
+            return found
+        evaluators = self._evaluators_of(self.info.id)
+        for attempt, cells in self.store.judged(self.info.id, parts=False):
+            record = unpack(attempt, [cell for cell in cells if cell.origin is None], evaluators, parts=False)
+            if attempt.origin is None:
+                found["agent"] += Spent.by(spent_of(record.metrics))
+            if isinstance(record, ReportCase):
+                for amounts in spent_by_judges(record).values():
+                    found["judges"] += Spent.by(amounts)
+        if (use := self._budget_before) is not None:
+            found = {
+                "agent": found["agent"].at_least(use.agent),
+                "judges": found["judges"].at_least(use.judges),
+            }
+        return found
 
     def prepared(self, items: Iterator[Work]) -> Iterator[Work]:
         """The work with its keys and with what is known of it."""

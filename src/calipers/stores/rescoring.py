@@ -21,6 +21,7 @@ from typing_extensions import override
 
 from calipers.data.argument_checks import check_texts
 from calipers.data.attempt import Attempt
+from calipers.data.budget import Budget, BudgetUse, Side, Spent
 from calipers.data.case import Case
 from calipers.data.context import EvaluatorContext
 from calipers.data.evaluator_styles import RolloutEvaluator, as_evaluator
@@ -40,7 +41,7 @@ from calipers.report.incomplete import Incomplete
 from calipers.report.report import Report
 from calipers.report.report_evaluator import analyses_reports, run_report_evaluators
 from calipers.run.dataset import Dataset
-from calipers.run.evaluation import Counts, Progress
+from calipers.run.evaluation import Counts, Progress, within_budget
 from calipers.run.runner import Options, Record, Run
 from calipers.run.task import Task
 from calipers.run.work import Work, WorkQueue, work_items
@@ -92,6 +93,7 @@ def score_again(
     evaluator_timeout: float | None = None,
     retry_evaluators: Retry | Mapping[str, Any] | None = None,
     max_concurrency: int | None = None,
+    budget: Budget | None = None,
     keep: str = "failed",
     progress: Progress | None = None,
 ) -> Report:
@@ -109,6 +111,7 @@ def score_again(
         evaluator_timeout: seconds an evaluator may take.
         retry_evaluators: when to ask an evaluator that raised an exception again.
         max_concurrency: attempts under judgement at once, where evaluators wait; default: 100.
+        budget: what evaluators may spend in this round.
         keep: what the report keeps: "failed", the first thousand attempts that did not pass, with totals of all; "all"
             attempts; or "none" of them.
         progress: shows how far it has come; `calipers.views.progress.show_progress` draws a bar on a terminal.
@@ -129,6 +132,7 @@ def score_again(
             evaluator_timeout=evaluator_timeout,
             retry_evaluators=retry_evaluators,
             max_concurrency=max_concurrency,
+            budget=budget,
             keep=keep,
             progress=progress,
         )
@@ -147,6 +151,7 @@ async def score_again_async(
     evaluator_timeout: float | None = None,
     retry_evaluators: Retry | Mapping[str, Any] | None = None,
     max_concurrency: int | None = None,
+    budget: Budget | None = None,
     keep: str = "failed",
     progress: Progress | None = None,
 ) -> Report:
@@ -161,6 +166,7 @@ async def score_again_async(
         evaluator_timeout=evaluator_timeout,
         retry_evaluators=as_retry(retry_evaluators, "retry_evaluators"),
         max_concurrency=max_concurrency,
+        budget=budget,
     )
     opened = store if isinstance(store, Store) else open_store(store, existing=True)
     try:
@@ -192,6 +198,7 @@ async def score_again_async(
         if rescoring.changed:
             rescoring.counts.notes.append(f"{CHANGED}: {rescoring.changed}")
         report.incomplete = incomplete or report.incomplete
+        report.budget = rescoring.budget or report.budget
         return report
     finally:
         if opened is not store:
@@ -233,6 +240,8 @@ class Rescoring:
         self.changed = 0
         self.asked: set[str] = set()
         """Evaluators that had something to judge."""
+        self.budget: BudgetUse | None = None
+        """What became of the budget of this round."""
         self._cases = DatasetCases(dataset)
 
     async def judge_all(
@@ -258,7 +267,9 @@ class Rescoring:
 
             counts = Counts(run, self.info.attempts - self.info.failures)
             with nullcontext() if progress is None else progress(counts), on_interrupt(interrupt):
-                await workers.finish()
+                async with within_budget(run, self.plan, workers.stop, has_task=False):
+                    await workers.finish()
+            self.budget = None if run.ledger is None else run.ledger.use()
         if run.stopped is not None:
             ended = run.stopped.after(run.finished)
             return Incomplete(ended.kind, f"{ended} judged again", by=ended.by, during="scoring")
@@ -432,6 +443,10 @@ class _Judging(Run):
     """A run that judges stored attempts, and keeps nothing in memory."""
 
     @override
+    def spends(self, work: Work) -> bool:
+        return True
+
+    @override
     def keep(self, position: int, record: Record) -> None:
         self.finished += 1
 
@@ -444,6 +459,11 @@ class _Journal:
         self._writer = writer
         self.name = rescoring.info.name
         self.seed = rescoring.info.draw_seed
+        self.recalls = False
+
+    def spent(self) -> dict[Side, Spent]:
+        """Nothing: the budget of a round is for that round."""
+        return {}
 
     def prepared(self, items: Iterator[Work]) -> Iterator[Work]:
         """The work as it is."""

@@ -18,6 +18,7 @@ from calipers.errors import InvalidOptionError
 from calipers.models.accounting import account
 from calipers.models.model import Ask
 from calipers.models.model_answer import Completion
+from calipers.run.ledger import reserved
 
 from .scripted_task import InTurn
 
@@ -56,6 +57,10 @@ class ScriptedModel:
             NoAnswerError: all of them were given.
         """
         self.asks.append(ask)
+        with reserved():
+            return await self._answer(ask)
+
+    async def _answer(self, ask: Ask) -> Completion:
         if self.delay:
             await asyncio.sleep(self.delay)
         if self._next is not None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from calipers.data.budget import BudgetUse
 from calipers.data.evaluator import Expectation
 from calipers.data.jsonable import safe_repr
 from calipers.data.spending import BESIDE_COSTS, UNPRICED
@@ -23,6 +24,7 @@ from calipers.scoring.scoring import TASK
 from calipers.stats import Estimate, Interval
 from calipers.stats.number_text import (
     METHODS,
+    amount_of,
     confidence_text,
     dollars,
     mean_text,
@@ -230,8 +232,8 @@ class Statement:
 
     @cached_property
     def costs(self) -> list[Measure]:
-        """What the agent and its judges cost, apart, as far as anything is known of that."""
-        return list(_costs(self.report, self.confidence))
+        """What the agent and its judges cost, apart, as far as anything is known of that; and what became of the budget."""
+        return [*_costs(self.report, self.confidence), *_budget(self.report)]
 
     @cached_property
     def metrics(self) -> Measure | None:
@@ -266,6 +268,8 @@ def _alerts(report: Report) -> Iterator[Line]:
     if report.incomplete is not None:
         lost = f" ({plural(report.unfinished, 'attempt')} begun and given up)" if report.unfinished else ""
         yield Part("INCOMPLETE: ", "alert"), Part(str(report.incomplete), "bad", rows=3), Part(lost, "bad")
+    if report.budget is not None and (claim := _claim(report, report.budget)) is not None:
+        yield claim
     if report.stopping is not None:
         yield (
             Part("A rule could end this run: ", "strong"),
@@ -280,6 +284,19 @@ def _alerts(report: Report) -> Iterator[Line]:
     evaluators = Counter(counts.failed_evaluators) - Counter(under.failed_evaluators)
     yield from _lost(tasks, counts.attempts - under.attempts, evaluators)
     yield from _lost(under.failed_tasks, under.attempts, under.failed_evaluators, where=" under faults")
+
+
+def _claim(report: Report, use: BudgetUse) -> Line | None:
+    """What a run that ended at its budget can still claim; `None` if it did not, or nothing was measured."""
+    if report.incomplete is None or report.incomplete.kind != "budget" or report.pass_rate(None) is None:
+        return None
+    if use.in_random_order:
+        said = "The cases were begun in a random order, so the numbers below hold for the whole dataset, with wider intervals than those of a whole run."
+    else:
+        said = "The cases were begun in the order of the dataset: the numbers below are about its first part alone."
+    if report.unfinished:
+        said += " Attempts that were given up are not counted; they may be the longer ones."
+    return (Part(said, "plain"),)
 
 
 def _lost(
@@ -484,6 +501,20 @@ def _costs(report: Report, confidence: float) -> Iterator[Measure]:
         if len(dearest) > 1:
             facts += [(Part(name, cells=40), Part(f" {_total(one)}")) for name, one in dearest[:_JUDGES]]
         yield Measure("Judging", facts)
+
+
+def _budget(report: Report) -> Iterator[Measure]:
+    """How much of each limit was spent: `$4.93 of $5.00`, `judges $0.40 of $1.00`, `12 min of 1 h`."""
+    use = report.budget
+    if use is None:
+        return
+    facts: list[Line] = []
+    for limit in use.budget.limits:
+        whose = "" if limit.side is None else f"{limit.side} "
+        facts.append((Part(f"{whose}{amount_of(limit.unit, use.spent(limit), limit.most)}"),))
+    if use.budget.seconds is not None:
+        facts.append((Part(f"{seconds(use.seconds)} of {seconds(use.budget.seconds)}"),))
+    yield Measure("Budget", facts)
 
 
 def _cost(cost: Cost, before: float) -> Iterator[Line]:

@@ -17,6 +17,7 @@ import click
 
 from calipers import agents
 from calipers.cli.actions.plugins import chosen_plugins
+from calipers.cli.budget import read_budget
 from calipers.cli.evaluation_outcome import (
     Complaint,
     Outcome,
@@ -81,6 +82,10 @@ _FOR_RUNNING = (
     "evaluator_timeout",
     "retry",
     "retry_evaluators",
+    "max_cost",
+    "max_tokens",
+    "max_calls",
+    "max_time",
     "seed",
     "resume",
     "faults",
@@ -125,6 +130,10 @@ class RunOptions:
     engine: str | None = None
     task_timeout: float | None = None
     evaluator_timeout: float | None = None
+    max_cost: Sequence[str] = ()
+    max_tokens: Sequence[str] = ()
+    max_calls: Sequence[str] = ()
+    max_time: float | None = None
     retry: int | None = None
     retry_evaluators: int | None = None
     seed: int | None = None
@@ -231,6 +240,13 @@ class Session:
         )
         self.tapes = self._tapes()
         """Record or replay evaluations; `None`: neither."""
+        self.budget = read_budget(
+            cost=options.max_cost,
+            tokens=options.max_tokens,
+            calls=options.max_calls,
+            seconds=options.max_time,
+        )
+        """What is left for the evaluations to come; `None`: they have no budget."""
         self.decider = self._decider()
         """Ends evaluations that are decided; `None`: they all run to their end."""
         self.engine: Engine | None = None
@@ -348,11 +364,22 @@ class Session:
                 continue
             self.outcomes.append(outcome)
             codes.append(outcome.code)
-            if outcome.code in FROM_OUTSIDE.values():
+            ended = outcome.code in FROM_OUTSIDE.values()
+            if ended or not self._spend(outcome.report):
                 if number < len(evaluations):
-                    self._problem(f"{plural(len(evaluations) - number, 'evaluation')} did not begin")
+                    left = plural(len(evaluations) - number, "evaluation")
+                    self._problem(f"{left} did not begin" + ("" if ended else ": the budget is used up"))
+                    codes += [] if ended else [ERRORED]
                 break
         return codes
+
+    def _spend(self, report: Report | None) -> bool:
+        """Take what an evaluation has spent out of the budget; whether there is something left for the next one."""
+        use = None if report is None else report.budget
+        if use is None or self.budget is None:
+            return True
+        self.budget = use.left(self.budget)
+        return self.budget is not None and use.reached is None
 
     def tell_of_plugins(self, code: int) -> int:
         """Say what went wrong in hooks, which is an error unless errors are allowed. Returns the exit code."""
@@ -524,6 +551,7 @@ class Session:
             task_timeout=options.task_timeout or project.task_timeout,
             evaluator_timeout=options.evaluator_timeout or project.evaluator_timeout,
             engine=self.engine,
+            budget=self.budget,
             retry=None if options.retry is None else Retry(attempts=options.retry + 1),
             retry_evaluators=self.retry_evaluators,
             repeat=repeat,
@@ -623,6 +651,8 @@ class Session:
         )
         if way is not None:
             note(way)
+            if report.budget is not None and report.budget.reached not in {None, "seconds"}:
+                note("Raise its limits first: what the run has spent so far counts")
 
 
 def _files_of(dataset: Dataset[Any, Any, Any]) -> list[Path]:

@@ -96,6 +96,7 @@ class ScoreSession(Session):
                 evaluator_timeout=options.evaluator_timeout or self.project.evaluator_timeout,
                 retry_evaluators=self.retry_evaluators,
                 max_concurrency=options.max_concurrency or self.project.max_concurrency,
+                budget=self.budget,
                 keep=self._keep(info),
                 progress=show_progress if options.progress and not options.quiet else None,
             )

@@ -25,6 +25,8 @@ calipers run eval_support.py --resume
 calipers run eval_support.py --reuse
 # stop as soon as it is known whether the run is good enough
 calipers run eval_support.py --stop-when-decided gate.yaml --baseline main
+# at most five dollars, one of them for the judges, and at most an hour
+calipers run eval_support.py --max-cost 5 --max-cost judges=1 --max-time 1h
 # what becomes of the agent when its tools go wrong
 calipers run cases.yaml --task app:agent --faults all
 # write what the agent asks of models and tools to a file, and run again from that file, offline
