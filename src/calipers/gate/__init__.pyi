@@ -1,4 +1,7 @@
 from calipers.gate.early_decision import StopWhenDecided as StopWhenDecided
+from calipers.gate.forecast import Amount as Amount
+from calipers.gate.forecast import Forecast as Forecast
+from calipers.gate.forecast import forecast_run as forecast_run
 from calipers.gate.gate import judge_run as judge_run
 from calipers.gate.label_choice import Chosen as Chosen
 from calipers.gate.label_choice import choose_labels as choose_labels

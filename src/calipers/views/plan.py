@@ -2,11 +2,14 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from math import ceil
 
 import msgspec
 
+from calipers.data.budget import UNITS
+from calipers.gate.forecast import Forecast
 from calipers.gate.plan import Plan
-from calipers.stats.number_text import confidence_text, number, plural, seconds
+from calipers.stats.number_text import amount_of, confidence_text, number, plural, seconds
 
 from .text import fit
 
@@ -22,6 +25,45 @@ def plan_json(plan: Plan) -> str:
     """The plan as JSON, with a version."""
     data = {"calipers_plan": FORMAT_VERSION, **msgspec.to_builtins(plan)}
     return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def forecast_text(forecast: Forecast) -> str:
+    """What a run is expected to spend, as plain text."""
+    return "".join(f"{line}\n" for line in _forecast(forecast))
+
+
+def forecast_json(forecast: Forecast) -> str:
+    """The forecast as JSON, with a version."""
+    data = {"calipers_forecast": FORMAT_VERSION, **msgspec.to_builtins(forecast)}
+    return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _forecast(forecast: Forecast) -> Iterator[str]:
+    times = "attempted once" if forecast.repeats == 1 else f"each attempted {forecast.repeats} times"
+    yield f"One run of {plural(forecast.cases, 'case')}, {times}, is expected to take"
+    for amount in forecast.amounts:
+        whose = "the agent" if amount.side == "agent" else "judges"
+        ends = ""
+        if amount.low is not None and amount.high is not None:
+            low, high = (amount_of(amount.unit, end).split(" ")[0] for end in (amount.low, amount.high))
+            ends = f"  [{low}, {high}]"
+        yield f"  {amount_of(amount.unit, amount.expected):>16}{ends}  for {whose}"
+    if forecast.seconds is not None:
+        yield f"  {seconds(forecast.seconds):>16}  at the pace of the pilot"
+    if not forecast.amounts:
+        yield "  What it costs is not known: the pilot tells neither cost nor tokens nor calls of models."
+        return
+    yield f"[low, high] is a {confidence_text(forecast.confidence)} interval for fresh cases of the same kind, at the prices of the pilot."
+    if forecast.unpriced_calls:
+        calls = plural(forecast.unpriced_calls, "model call")
+        yield f"It costs at least that: {calls} of the pilot had no known price."
+    flags: list[str] = []
+    for unit in UNITS:
+        ends_of = [amount.high or amount.expected for amount in forecast.amounts if amount.unit == unit]
+        if ends_of and not (unit == "cost" and forecast.unpriced_calls):
+            total = ceil(sum(ends_of) * 100) / 100 if unit == "cost" else ceil(sum(ends_of))
+            flags.append(f"--max-{unit} {total:.2f}" if unit == "cost" else f"--max-{unit} {total}")
+    yield f"Budget that will hardly end it: {' '.join(flags)}"
 
 
 def effect_text(plan: Plan, effect: float) -> str:

@@ -19,6 +19,8 @@ calipers plan --rate 0.8 --effect 0.05
 calipers plan --rate 0.8 --margin 0.05 --flips 0.1
 # what can the 200 cases that there are show?
 calipers plan latest --cases 200
+# what will a run of 500 cases cost, each attempted three times?
+calipers plan latest --cost --cases 500 --repeat 3
 """
 
 
@@ -94,6 +96,11 @@ calipers plan latest --cases 200
     help="The chance to find the effect, or to pass the gate.",
 )
 @confidence_option("Of the interval that will judge it.")
+@click.option(
+    "--cost",
+    is_flag=True,
+    help="Only say what one run costs: of --cases, attempted --repeat times, as the attempts of the pilot did.",
+)
 @click.option("--json", is_flag=True, help="Print the plan as JSON.")
 def command(**options: Any) -> int:
     """Say how many cases and repeats show a difference, and how small a difference the cases that there are can show.
