@@ -6,10 +6,12 @@ from typing import Any
 import pytest
 
 from calipers import Case, Dataset
-from calipers.errors import FilterError, InvalidOptionError, NotKnownError
+from calipers.errors import FilterError, InvalidOptionError
 from calipers.stores.store import Store
 from calipers.viewer.case_id import case_id
-from calipers.viewer.case_tables import cases_answer, facets_answer, groups_answer, slices_answer
+from calipers.viewer.case_tables import cases_answer, facets_answer, groups_answer, selected, slices_answer
+from calipers.viewer.deadline import Deadline
+from calipers.viewer.facets import facets
 from calipers.viewer.refusal import Refusal
 from calipers.viewer.viewed_store import ViewedStore
 
@@ -77,7 +79,6 @@ def test_values_slices_and_groups_are_of_the_cases_that_meet_the_filter(viewed: 
         (lambda viewed: cases_answer(viewed, "latest", q="nope:1"), FilterError, "nope"),
         (lambda viewed: facets_answer(viewed, "latest", field="nope"), InvalidOptionError, "nope"),
         (lambda viewed: slices_answer(viewed, "latest", by="tag", evaluator="x"), InvalidOptionError, "'x'"),
-        (lambda viewed: groups_answer(viewed, "latest", by="meaning"), NotKnownError, "by=said"),
     ],
 )
 def test_what_cannot_be_answered_is_refused(
@@ -85,3 +86,10 @@ def test_what_cannot_be_answered_is_refused(
 ) -> None:
     with pytest.raises(error, match=words):
         ask(viewed)
+
+
+def test_a_field_whose_values_take_too_long_says_so(viewed: ViewedStore) -> None:
+    everything = selected(viewed, "latest", "")
+    found = facets(everything, "meta.lang", deadline=Deadline(0))
+    assert (found.values, found.timed_out) == ([], True)
+    assert not facets(everything, "meta.lang").timed_out

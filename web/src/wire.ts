@@ -252,6 +252,9 @@ export interface GroupsAnswer {
   groups: FailureGroup[];
   left_out: number;
   ungrouped: number;
+  is_ready: boolean;
+  looked_at: number | null;
+  of: number | null;
 }
 
 export interface CaseRow {

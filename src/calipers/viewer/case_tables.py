@@ -5,13 +5,12 @@ All of them are functions of the index of the run; here are their parameters, an
 
 from typing import Final, Literal
 
-from calipers.errors import NotKnownError
-
 from .case_selection import Selection, place_of, select, window
 from .deadline import Deadline, current_deadline
 from .facets import facets
 from .failure_groups import failure_groups
 from .refusal import Refusal
+from .similar_outputs import SimilarOutputs
 from .slices import slices
 from .viewed_store import ViewedStore
 from .wire import CasesAnswer, FacetsAnswer, GroupsAnswer, SlicesAnswer
@@ -95,7 +94,5 @@ def groups_answer(
 ) -> GroupsAnswer:
     """Failures that are alike among the cases that meet a filter."""
     if by == "meaning":
-        raise NotKnownError(
-            "failures cannot be grouped by what they mean: no model of embeddings is set up. Ask for by=said"
-        )
+        return viewed.kept(SimilarOutputs).of(viewed, selected(viewed, run, q))
     return failure_groups(selected(viewed, run, q), deadline=_within(_SEARCH_SECONDS))

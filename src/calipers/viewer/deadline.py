@@ -12,6 +12,13 @@ from time import monotonic
 from .refusal import Refusal
 
 
+class OverdueError(Refusal):
+    """The work on a request took too long."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__("too_slow", f"this took longer than {seconds:g} s: ask for less, or try again")
+
+
 class Deadline:
     """The end of the work on one request."""
 
@@ -39,10 +46,10 @@ class Deadline:
         """See that there is time left.
 
         Raises:
-            Refusal: there is none.
+            OverdueError: there is none.
         """
         if self.is_over:
-            raise Refusal("too_slow", f"this took longer than {self.seconds:g} s: ask for less, or try again")
+            raise OverdueError(self.seconds)
 
 
 _current: ContextVar[Deadline | None] = ContextVar("deadline", default=None)
@@ -57,7 +64,7 @@ def check_deadline() -> None:
     """See that the request which is worked on has time left.
 
     Raises:
-        Refusal: it has none.
+        OverdueError: it has none.
     """
     deadline = _current.get()
     if deadline is not None:

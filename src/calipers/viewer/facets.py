@@ -1,5 +1,6 @@
 """The values of a field among the cases of a selection, with how many cases have each."""
 
+from math import inf
 from typing import Final
 
 import numpy as np
@@ -7,7 +8,7 @@ import numpy as np
 from calipers.report.attempt_filter import value_text
 
 from .case_selection import Selection
-from .deadline import Deadline
+from .deadline import Deadline, OverdueError, check_deadline, working_until
 from .field_values import FieldValues, values_of
 from .value_column import Array
 from .wire import FacetsAnswer, FacetValue
@@ -30,9 +31,12 @@ def facets(
     Raises:
         InvalidOptionError: there is no such field.
     """
-    if deadline is not None and deadline.is_over:
+    try:
+        with working_until(deadline or Deadline(inf)):
+            found = values_of(selection.index, field)
+            check_deadline()
+    except OverdueError:
         return FacetsAnswer(field=field, values=[], left_out=0, timed_out=True)
-    found = values_of(selection.index, field)
     counts = cases_with(selection, found)
     order = np.argsort(-counts, kind="stable")[: int((counts > 0).sum())]
     return FacetsAnswer(

@@ -1,7 +1,7 @@
 """The values of a field in an index: which there are, and which attempts have each."""
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -9,9 +9,13 @@ from calipers.report.attempt_fields import FIELDS, STATUSES
 from calipers.report.attempt_filter import field_named, term_of, value_text
 
 from .attempt_mask import column_of
+from .deadline import check_deadline
 from .index_builder import JUDGED, PARTS
 from .run_index import RunIndex
 from .value_column import Array
+
+_AT_ONCE: Final = 20_000
+"""Values that are put into words before it is asked whether there is time for more."""
 
 
 class FieldValues(NamedTuple):
@@ -98,7 +102,10 @@ def _flattened(
 def _merged(found: FieldValues) -> FieldValues:
     """The same with equal values put together, in alphabetical order."""
     numbers: dict[str, int] = {}
-    names = [value_text(value) for value in found.values]
+    names: list[str] = []
+    for start in range(0, len(found.values), _AT_ONCE):
+        check_deadline()
+        names += map(value_text, found.values[start : start + _AT_ONCE])
     for name in sorted(set(names)):
         numbers[name] = len(numbers)
     codes = np.asarray([numbers[name] for name in names], np.int64)

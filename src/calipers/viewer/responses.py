@@ -49,6 +49,7 @@ def is_settled(answer: Any) -> bool:
     return (
         (index is None or index.state == "ready")
         and not getattr(answer, "timed_out", False)
+        and getattr(answer, "is_ready", True)
         and getattr(answer, "searched", 1.0) >= 1.0
     )
 

@@ -2,11 +2,11 @@
 
 import sys
 from getpass import getuser
-from importlib.util import find_spec
 
 from calipers.data.human_label import check_name
 from calipers.errors import InvalidOptionError
 
+from .similar_outputs import is_offered
 from .viewed_store import ViewedStore
 from .wire import SessionAnswer
 
@@ -22,7 +22,7 @@ def session_answer(viewed: ViewedStore) -> SessionAnswer:
         csrf=viewed.csrf,
         person=login_name(),
         runs=runs,
-        has_embeddings=find_spec("wordllama") is not None,
+        has_embeddings=is_offered(),
     )
 
 

@@ -387,7 +387,7 @@ class FailureGroup(_Wire, kw_only=True, frozen=True):
     evaluator: str | None
     """`None`: the task itself."""
     said: str
-    """With `<…>` for what differs."""
+    """With `<…>` for what differs; of groups by meaning the beginning of an output."""
     mark: Literal["fail", "error"]
     cases: int
     share: float
@@ -396,19 +396,28 @@ class FailureGroup(_Wire, kw_only=True, frozen=True):
     """The id of a case."""
     example_name: str
     filter: str
-    """The term that finds them: `group:ID`."""
+    """The term that finds them: `group:ID`, or the names of some cases; empty if these are too many."""
     concentrated: list[Slice] = []
     """Up to two slices that it hits far more often than the others."""
 
 
 class GroupsAnswer(_Wire, kw_only=True, frozen=True):
-    """`GET /runs/{run}/groups?q=&by=`: failures that are alike, the largest first. `by` is `said` or, where it is installed, `meaning`."""
+    """`GET /runs/{run}/groups?q=&by=`: failures that are alike, the largest first.
+
+    `by` is `said` or, where that is installed, `meaning`: then they are groups of outputs that mean nearly the same.
+    """
 
     by: Literal["said", "meaning"]
     groups: list[FailureGroup]
     left_out: int
     ungrouped: int
     """Cases that did not pass and are in no group."""
+    is_ready: bool = True
+    """`False` while the groups are worked out: ask again."""
+    looked_at: int | None = None
+    """Of groups by meaning: the cases that were looked at,"""
+    of: int | None = None
+    """of so many whose attempts finished and did not pass."""
 
 
 # ---------------------------------------------------------------------- cases

@@ -1,6 +1,7 @@
 // A run as a whole: how good and how sure, what failed and alike, which slices differ, and what else the report says.
-import { useEffect, useState } from "preact/hooks";
+import { useEffect } from "preact/hooks";
 import { call, useAnswer } from "../api";
+import { useCounted } from "../counted";
 import { useProgress } from "../events";
 import { useKeys } from "../keys";
 import { count, percent, plural, seconds } from "../numbers";
@@ -19,6 +20,7 @@ import { SimpleTable } from "../parts/simple-table";
 import { Ago } from "../parts/time";
 import { address, go, withQuery, type Place } from "../router";
 import type { PageProps } from "../routes";
+import { useSession } from "../shell";
 import { TEXTS } from "../texts";
 import type { FailureGroup, GroupsAnswer, Headline, Progress, RunAnswer, RunRow, Slice, SlicesAnswer } from "../wire";
 import "./run.css";
@@ -155,7 +157,7 @@ function Report({ answer, row, progress, place, cases }: ReportOptions) {
             <DrawnTableView label={TEXTS.run.evaluators} table={answer.evaluators} most={FEW_EVALUATORS} />
           </section>
         )}
-        {!isEmpty && <Groups run={answer.run.id} revision={answer.revision} cases={cases} />}
+        {!isEmpty && <Groups run={answer.run.id} revision={answer.revision} place={place} cases={cases} />}
         {answer.slices.length > 0 && <Slices run={answer.run.id} revision={answer.revision} fields={answer.slices} evaluators={row.evaluators} place={place} cases={cases} />}
         {answer.charts.length > 0 && (
           <section class="section charts" aria-label={TEXTS.run.charts}>
@@ -269,59 +271,76 @@ function HeadlineView({ headline, cases }: { headline: Headline; cases: (q?: str
 
 const FEW_GROUPS = 6;
 
-function Groups({ run, revision, cases }: { run: string; revision: string; cases: (q?: string) => string }) {
-  const asked = useAnswer<GroupsAnswer>(`${call(`/runs/${encodeURIComponent(run)}/groups`)}`);
-  useEffect(() => asked.again(), [revision]);
-  const [all, setAll] = useState(false);
+/** Failures that say the same; beside them, as an offer, outputs that mean nearly the same. */
+function Groups({ run, revision, place, cases }: { run: string; revision: string; place: Place; cases: (q?: string) => string }) {
+  const offersMeaning = useSession()?.has_embeddings ?? false;
+  const byMeaning = place.query.get("groups") === "meaning" && offersMeaning;
+  const asked = useAnswer<GroupsAnswer>(call(`/runs/${encodeURIComponent(run)}/groups`, { by: byMeaning ? "meaning" : null }));
   const { answer } = asked;
-  if (asked.error) return <Trouble error={asked.error} again={asked.again} />;
-  if (!answer) return <Waiting lines={4} />;
-  if (!answer.groups.length && !answer.ungrouped) return null;
-  const shown = all ? answer.groups : answer.groups.slice(0, FEW_GROUPS);
+  useEffect(() => asked.again(), [revision]);
+  useCounted(answer?.is_ready === false, asked);
+  const isSame = asked.isCurrent && answer?.by === (byMeaning ? "meaning" : "said");
+  if (!asked.error && isSame && answer.is_ready && !answer.groups.length && !answer.ungrouped && !byMeaning) return null;
+  const by = (wanted: string | null) => go(withQuery({ groups: wanted }), { replace: true });
   return (
     <section class="section">
       <div class="section-head">
         <h2>{TEXTS.run.groups}</h2>
-        <span class="quiet">{TEXTS.run.groupsAbout}</span>
-      </div>
-      <SimpleTable
-        label={TEXTS.run.groups}
-        columns={groupColumns(run, cases)}
-        rows={shown}
-        id={(group) => group.id}
-        csv={call("/export.csv", { of: "groups", run })}
-        note={groupsNote(answer, shown.length)}
-        tools={
-          shown.length < answer.groups.length && (
-            <button type="button" onClick={() => setAll(true)}>
-              {TEXTS.run.allGroups(count(answer.groups.length))}
+        {offersMeaning && (
+          <span class="switch" role="group" aria-label={TEXTS.run.groupsBy}>
+            <button type="button" aria-pressed={!byMeaning} onClick={() => by(null)}>
+              {TEXTS.run.bySaid}
             </button>
-          )
-        }
-      />
+            <button type="button" aria-pressed={byMeaning} onClick={() => by("meaning")}>
+              {TEXTS.run.byMeaning}
+            </button>
+          </span>
+        )}
+        <span class="quiet">{byMeaning ? TEXTS.run.meaningAbout : TEXTS.run.groupsAbout}</span>
+      </div>
+      {asked.error ? <Trouble error={asked.error} again={asked.again} /> : !isSame || !answer.is_ready ? <Waiting lines={4} /> : <GroupTable key={answer.by} run={run} answer={answer} cases={cases} />}
     </section>
   );
 }
 
-function groupsNote(answer: GroupsAnswer, shown: number): string {
+function GroupTable({ run, answer, cases }: { run: string; answer: GroupsAnswer; cases: (q?: string) => string }) {
+  const byMeaning = answer.by === "meaning";
+  const columns = groupColumns(run, cases, byMeaning);
+  if (!answer.groups.length) return <p class="quiet">{byMeaning ? TEXTS.run.noneSimilar : groupsNote(answer)}</p>;
+  return (
+    <SimpleTable
+      label={TEXTS.run.groups}
+      columns={columns}
+      rows={answer.groups}
+      id={(group) => group.id}
+      {...(byMeaning ? {} : { csv: call("/export.csv", { of: "groups", run }) })}
+      most={FEW_GROUPS}
+      note={groupsNote(answer)}
+    />
+  );
+}
+
+function groupsNote(answer: GroupsAnswer): string {
   const parts: string[] = [];
-  if (answer.left_out && shown === answer.groups.length) parts.push(TEXTS.run.groupsLeftOut(count(answer.left_out)));
-  if (answer.ungrouped) parts.push(TEXTS.run.ungrouped(plural(answer.ungrouped, "case")));
+  if (answer.looked_at !== null && answer.of !== null && answer.looked_at < answer.of) parts.push(TEXTS.run.lookedAt(count(answer.looked_at), count(answer.of)));
+  if (answer.left_out) parts.push(TEXTS.run.groupsLeftOut(count(answer.left_out)));
+  if (answer.ungrouped) parts.push((answer.by === "meaning" ? TEXTS.run.likeNoOther : TEXTS.run.ungrouped)(plural(answer.ungrouped, "case")));
   return parts.join(" · ");
 }
 
-function groupColumns(run: string, cases: (q?: string) => string): Column<FailureGroup>[] {
+function groupColumns(run: string, cases: (q?: string) => string, byMeaning: boolean): Column<FailureGroup>[] {
   const texts = TEXTS.run.groupColumns;
-  return [
+  const example = (group: FailureGroup) => address(["runs", run, "cases", group.example], { q: group.filter });
+  const columns: Column<FailureGroup>[] = [
     {
       name: "said",
       fills: true,
-      title: texts.said,
+      title: byMeaning ? texts.output : texts.said,
       plain: (group) => group.said,
       cell: (group) => (
         <span class="group-said">
           <MarkShape mark={group.mark} named />
-          <a class="group-text" href={cases(group.filter)} title={oneLine(group.said, 400)}>
+          <a class="group-text" href={group.filter ? cases(group.filter) : example(group)} title={oneLine(group.said, 400)}>
             {group.said ? <Plain text={oneLine(group.said, 200)} /> : <span class="quiet">{TEXTS.run.saidNothing}</span>}
           </a>
         </span>
@@ -366,12 +385,13 @@ function groupColumns(run: string, cases: (q?: string) => string): Column<Failur
       title: texts.example,
       plain: (group) => group.example_name,
       cell: (group) => (
-        <a class="clip" href={address(["runs", run, "cases", group.example], { q: group.filter })}>
+        <a class="clip" href={example(group)}>
           <Plain text={oneLine(group.example_name, 60)} />
         </a>
       ),
     },
   ];
+  return byMeaning ? columns.filter((column) => column.name !== "evaluator") : columns;
 }
 
 // ---------------------------------------------------------------------- slices
