@@ -51,6 +51,7 @@ FRONT_DOORS = {
     ("calipers.run.dataset", "calipers.files.schema"),
     ("calipers.run.dataset", "calipers.process.loop"),
     ("calipers.run.dataset", "calipers.report.report_evaluator"),
+    ("calipers.run.dataset", "calipers.report.shard"),
     ("calipers.run.dataset", "calipers.stores.journal"),
     ("calipers.run.dataset", "calipers.views.progress"),
     ("calipers.run.evaluation", "calipers.rollouts.rollout_task"),

@@ -19,6 +19,7 @@ CalipersError
 ├── OtherLoopError (RuntimeError)       a client was used on two event loops, which says nothing of the agent (recorded, not raised)
 ├── DatasetFileError (ValueError)       a dataset file with problems, all of which the error lists with their places
 ├── ReportFormatError (ValueError)      data that is not a stored report, or of a version this release cannot read
+├── ShardsError (ValueError)            reports that are not the shards of one run; the error lists why
 ├── AgentError (RuntimeError)           an agent under test gave no answer; `response` is what it gave
 │   ├── AgentTimeoutError (AgentError)     it had not finished when its time was over; also a TimeoutError
 │   ├── AgentConnectionError (AgentError)  it cannot be reached, or hung up; also a ConnectionError
@@ -238,6 +239,15 @@ class DatasetFileError(CalipersError, ValueError):
 
 class ReportFormatError(CalipersError, ValueError):
     """Data that is not a stored report, or one of a version this release cannot read."""
+
+
+class ShardsError(CalipersError, ValueError):
+    """Reports that are not the shards of one run, or one shard twice; the message lists all that is wrong."""
+
+    def __init__(self, message: str, problems: "Sequence[str]" = ()) -> None:
+        super().__init__(message)
+        self.problems = tuple(problems)
+        """Each thing that is wrong, as a sentence."""
 
 
 class AgentError(CalipersError, RuntimeError):

@@ -90,7 +90,7 @@ QUESTIONS = {
 }
 """What a report can be asked."""
 OTHERS = {
-    "analysis", "experiment_metadata", "from_dict", "interrupted_by", "keeps_all", "print", "render", "to_dict", "with_totals",
+    "analysis", "came_to_end", "experiment_metadata", "from_dict", "interrupted_by", "keeps_all", "print", "render", "to_dict", "with_totals",
 }  # fmt: skip
 """What is no number of its attempts."""
 

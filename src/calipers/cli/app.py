@@ -24,6 +24,7 @@ COMMANDS: Final = {
     "runs": "List the runs that are kept.",
     "show": "Show or convert a kept run or a saved report.",
     "view": "Show the runs that are kept in a browser.",
+    "merge": "Make one run of the shards of a run.",
     "score": "Judge a kept run again with further evaluators.",
     "label": "Answer a question about a kept run, to check a judge.",
     "compare": "Say what changed between runs, and whether it is noise.",

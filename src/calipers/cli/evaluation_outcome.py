@@ -149,7 +149,7 @@ def judge(
 
 
 def _ended_early(report: Report) -> list[Complaint]:
-    if report.incomplete is None:
+    if report.incomplete is None or report.came_to_end:
         return []
     return [Complaint(FROM_OUTSIDE.get(report.interrupted_by or "", ERRORED), str(report.incomplete))]
 
@@ -277,5 +277,6 @@ def _report(report: Report) -> dict[str, Any]:
         "started_at": report.started_at,
         "duration": report.duration,
         "incomplete": plain(report.incomplete),
+        "shard": None if report.shard is None else str(report.shard.shard),
         "metadata": plain(report.metadata),
     }

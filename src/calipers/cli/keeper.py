@@ -17,6 +17,7 @@ from calipers.data.jsonable import plain
 from calipers.data.reuse import Reuse
 from calipers.errors import InvalidOptionError, StoreError
 from calipers.report.report import Report
+from calipers.report.shard import Shard
 from calipers.run.dataset import Dataset
 from calipers.stats.number_text import plural
 from calipers.stores.redaction import redacted_parameters
@@ -121,6 +122,7 @@ class Keeper:
         *,
         others: Collection[str] = (),
         selection: Selection | None = None,
+        shard: Shard | None = None,
     ) -> Kept:
         """Where to keep an evaluation.
 
@@ -130,6 +132,7 @@ class Keeper:
             name: what the run is called; `None`: like the task, but a run to go on with may have any name.
             others: names of runs that belong to other evaluations of the command.
             selection: how the cases were chosen; a run to go on with must have the same.
+            shard: which part of them is run; a run to go on with must be of the same.
         """
         store = self.store
         told = {} if selection is None else selection.told
@@ -139,7 +142,9 @@ class Keeper:
             found: RunInfo | None = store.run(self.resume)
         else:
             unfinished = [
-                run for run in _unfinished(store, dataset.name, task_name) if run.name not in others
+                run
+                for run in _unfinished(store, dataset.name, task_name)
+                if run.name not in others and run.shard == (None if shard is None else str(shard))
             ]
             named = [run for run in unfinished if run.name == (name or task_name)]
             fitting = named or (unfinished if name is None else [])
@@ -147,7 +152,7 @@ class Keeper:
             self._overlooked = [] if fitting else unfinished
         self._began_anew = found is None
         if found is not None:
-            _check_total(found, dataset)
+            _check_total(found, dataset, shard)
             if selection is not None:
                 _check_selection(found, told, getattr(store, "redact", ()))
         return Kept(store, found)
@@ -251,17 +256,18 @@ def _nothing_to_resume(overlooked: Sequence[RunInfo], name: str) -> str:
     return f"There was no unfinished run called {name!r}: this is a new one. Unfinished under other names: {some}{more}"
 
 
-def _check_total(info: RunInfo, dataset: Dataset[Any, Any, Any]) -> None:
+def _check_total(info: RunInfo, dataset: Dataset[Any, Any, Any], shard: Shard | None) -> None:
     """Refuse to go on with more or less than the run was of: it would become another run.
 
     Attempts at cases that are left out would be removed from it, and one that began as a part would end as the whole.
     """
     if isinstance(dataset.cases, list) and info.total is not None:
-        total = len(dataset.cases) * info.repeat
+        cases = len(dataset.cases)
+        total = info.repeat * (cases if shard is None else shard.count(cases))
         if total != info.total:
             raise StoreError(
                 f"run {info.id!r} is of {info.total:,} attempts, and this would make it one of {total:,}: give the --filter, "
-                "--tag and --limit that it was begun with, or begin a new run with --reuse"
+                "--tag, --limit and --shard that it was begun with, or begin a new run with --reuse"
             )
 
 

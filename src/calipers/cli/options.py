@@ -313,6 +313,11 @@ def judging_options(function: _Function) -> _Function:
     return _with(function, (*_AT_ONCE, *_JUDGE, *BUDGET_OPTIONS, *_GOOD_ENOUGH, *_SHOWN))
 
 
+def merging_options(function: _Function) -> _Function:
+    """Those that concern what came of attempts, which are made and judged already."""
+    return _with(function, (*_GOOD_ENOUGH, *_SHOWN))
+
+
 def _with(function: _Function, options: Sequence[Callable[[_Function], _Function]]) -> _Function:
     for option in reversed(options):
         function = option(function)

@@ -94,6 +94,8 @@ class ReportCase(ModelField, msgspec.Struct, Generic[InputsT, OutputT, MetadataT
     human_labels: tuple[HumanLabel, ...] = ()
     """What people said of the attempt, where it is read from a store that has their labels. They are no results, and change nothing
     that is counted."""
+    position: int | None = None
+    """Its place in the whole run, where the report is of a shard; `None`: it stands in its place."""
 
     @property
     def assertions(self) -> dict[str, EvaluationResult[bool]]:
@@ -192,6 +194,8 @@ class ReportCaseFailure(
     """What it had counted before it failed, and what the models it asked cost."""
     attributes: dict[str, Any] = {}
     """What it had noted before it failed."""
+    position: int | None = None
+    """Its place in the whole run, as in a `ReportCase`."""
 
     @property
     def passed(self) -> bool:

@@ -54,7 +54,7 @@ class FoundRun:
             seed=report.seed,
             metadata=report.metadata,
             started_at=report.started_at or "",
-            status="finished" if report.incomplete is None else "interrupted",
+            status="finished" if report.came_to_end else "interrupted",
         )
         return cls(kind, info, bare, attempts or (lambda: map(FoundAttempt, records)))
 

@@ -15,8 +15,8 @@ import msgspec
 from calipers.data.record import ReportCase, ReportCaseFailure, name_results
 from calipers.data.result_names import unique
 from calipers.report.incomplete import Incomplete
+from calipers.report.merged_shards import blocked_in_all
 from calipers.report.report import Report
-from calipers.scoring.scoring import BlockedLoop
 from calipers.stats.number_text import plural
 
 Record = ReportCase | ReportCaseFailure
@@ -136,12 +136,6 @@ def _merged(runs: Sequence[Run], records: Sequence[Record], *, name: str, seed: 
     name_results([record for record in records if isinstance(record, ReportCase)])
     reports = [run.report for run in runs]
     attempts = Counter(map(_case, records))
-    blocked: dict[str, BlockedLoop] = {}
-    for report in reports:
-        for evaluator, held in report.blocked.items():
-            total = blocked.setdefault(evaluator, BlockedLoop(is_async=held.is_async))
-            total.count += held.count
-            total.longest = max(total.longest, held.longest)
     unread = sum((Counter(report.unread_expectations) for report in reports), Counter())
     ended_early = [
         msgspec.structs.replace(ended, reason=f"{run.item}: {ended}")
@@ -162,7 +156,7 @@ def _merged(runs: Sequence[Run], records: Sequence[Record], *, name: str, seed: 
         duration=sum(report.duration or 0.0 for report in reports),
         incomplete=Incomplete.together(ended_early),
         unfinished=sum(report.unfinished for report in reports),
-        blocked=blocked,
+        blocked=blocked_in_all(reports),
         unread_expectations=dict(unread),
     )
 

@@ -24,12 +24,15 @@ from calipers.report.cost import Cost as Cost
 from calipers.report.cost import Costs as Costs
 from calipers.report.incomplete import Incomplete as Incomplete
 from calipers.report.incomplete import Stopping as Stopping
+from calipers.report.merged_shards import merge_shards as merge_shards
 from calipers.report.passport import Measurement as Measurement
 from calipers.report.passport import Passport as Passport
 from calipers.report.passport import Standing as Standing
 from calipers.report.report import Report as Report
 from calipers.report.report_evaluator import ReportEvaluator as ReportEvaluator
 from calipers.report.report_evaluator import ReportEvaluatorContext as ReportEvaluatorContext
+from calipers.report.shard import Shard as Shard
+from calipers.report.shard import ShardFacts as ShardFacts
 from calipers.report.summary import Counts as Counts
 from calipers.report.summary import Durations as Durations
 from calipers.report.summary import Infrastructure as Infrastructure

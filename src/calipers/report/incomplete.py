@@ -31,6 +31,7 @@ class Incomplete(msgspec.Struct, frozen=True, omit_defaults=True):
         "not_stored",
         "cut",
         "chosen",
+        "shard",
         "several",
         "other",
     ]
@@ -47,6 +48,7 @@ class Incomplete(msgspec.Struct, frozen=True, omit_defaults=True):
     - `not_stored`: the last part could not be written to the store
     - `cut`: the file has fewer attempts than the run
     - `chosen`: only some of the cases were chosen
+    - `shard`: it is of some shards of a run, and not of all
     - `several`: a report of several runs that ended early for different reasons
     - `other`: a file gives a reason and no kind
     """

@@ -42,6 +42,7 @@ from calipers.report.case_units import CasePasses
 from calipers.report.cost import Costs
 from calipers.report.incomplete import Incomplete, Stopping
 from calipers.report.passport import Standing
+from calipers.report.shard import ShardFacts
 from calipers.report.summary import (
     Counts,
     Durations,
@@ -134,6 +135,8 @@ class Report(msgspec.Struct, Generic[InputsT, OutputT, MetadataT], kw_only=True)
     """Which prices costs were taken from, where models were asked: your own, and the library with its version."""
     reuse: Reuse | None = None
     """How much of it was taken from a store, and under which id it is there; `None`: it was not kept."""
+    shard: ShardFacts | None = None
+    """Which shard of a run it is; `None`: it is of a whole run. See `calipers.report.merge_shards`."""
     passports: dict[str, Standing] = {}
     """By the name of an evaluator that is a judge: whether it has a passport, as the store knew when the report was read from it."""
 
@@ -148,6 +151,11 @@ class Report(msgspec.Struct, Generic[InputsT, OutputT, MetadataT], kw_only=True)
     def interrupted_by(self) -> Signal | None:
         """The signal that ended the run; `None` if no signal did."""
         return None if self.incomplete is None else self.incomplete.by
+
+    @property
+    def came_to_end(self) -> bool:
+        """Whether the run did all it was asked to do; that of a shard is asked for a part."""
+        return self.incomplete is None or (self.incomplete.kind == "shard" and self.shard is not None)
 
     def summaries(self, *, confidence: float = 0.95) -> dict[str, Summary]:
         """One summary per column of results, by name."""

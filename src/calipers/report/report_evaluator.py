@@ -17,7 +17,7 @@ import asyncio
 import inspect
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, ClassVar, TypeAlias
 
@@ -229,6 +229,17 @@ async def run_report_evaluators(
         seen = report if evaluator.sees_faults else clean
         ctx = ReportEvaluatorContext(name=report.name, report=seen, metadata=report.metadata)
         await run(name, spec, partial(evaluator.evaluate_async, ctx))
+
+
+def names_of_analysts(evaluators: Iterable[Any], plan: Plan) -> Iterator[str]:
+    """What those are called that look at a whole report."""
+    for planned in plan.evaluators:
+        if isinstance(planned.evaluator, RolloutEvaluator) or analyses_reports(planned.evaluator):
+            yield planned.name
+    taken = set(plan.names)
+    for x in evaluators:
+        taken.add(name := unique(as_report_evaluator(x).get_default_evaluation_name(), taken))
+        yield name
 
 
 def analyses_reports(evaluator: Any) -> bool:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from calipers.files.catalog import Kind
     from calipers.files.dataset_document import Format
     from calipers.report.report import Report
+    from calipers.report.shard import Shard
     from calipers.run.evaluation import Progress
     from calipers.run.place import Engine
     from calipers.run.runner import Options, Record, StopRule
@@ -87,6 +88,7 @@ class EvaluateOptions(TypedDict, total=False):
     selection: Mapping[str, Any] | None
     engine: "str | Engine | None"
     budget: "Budget | None"
+    shard: "str | Shard | None"
     progress: "bool | Progress"
     store: "str | PathLike[str] | Store | None"
     resume: str | bool | None
@@ -349,6 +351,7 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
             selection: how the cases were chosen from a larger dataset; kept with a stored run.
             engine: where attempts run: "processes", "ray", the address of a Ray cluster, or an engine; default: here.
             budget: what the run may spend: a `Budget` of money, tokens, calls of models and time.
+            shard: run one of several parts, such as "3/8": the third of eight; `calipers.report.merge_shards` makes one report of all.
             progress: show a bar on a terminal; or an object that shows progress its own way.
             store: where to keep the run: a path, a URL such as `sqlite:///runs.db`, or a `calipers.stores.Store`.
             resume: go on with a stored run: its id, "latest", or True for the newest one that did not finish, if any.
@@ -469,6 +472,10 @@ def _run_options(options: EvaluateOptions) -> "Options":
         from calipers.engines.engine import as_engine
 
         given["engine"] = as_engine(engine)
+    if isinstance(shard := options.get("shard"), str):
+        from calipers.report.shard import as_shard
+
+        given["shard"] = as_shard(shard)
     return Options(**given)  # type: ignore[arg-type]  # it checks what it is given
 
 

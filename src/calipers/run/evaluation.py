@@ -19,13 +19,18 @@ from calipers.data.redaction import masked_fields
 from calipers.data.result import describe_error
 from calipers.data.spending import PricesInUse
 from calipers.errors import CalipersError, InvalidOptionError, StoreError
+from calipers.identity.callables import evaluator_identity, task_identity, with_hooks
+from calipers.identity.fingerprint import Identity
+from calipers.identity.libraries import Libraries
 from calipers.process.interrupt import Signal, held_back, listening, on_interrupt, was_signalled
 from calipers.process.loop import check_asyncio
 from calipers.report.incomplete import Incomplete, Stopping, after_attempts
 from calipers.report.report import Report
-from calipers.report.report_evaluator import analyses_reports, run_report_evaluators
+from calipers.report.report_evaluator import analyses_reports, names_of_analysts, run_report_evaluators
+from calipers.report.shard import ShardFacts, part_of
 from calipers.run.place import Job
 from calipers.run.runner import ForeseeingRule, Options, Run, in_random_order
+from calipers.run.sharded_work import ShardedWork
 from calipers.run.task import Invokable, Task, TaskAround, as_task
 from calipers.run.work import Journal, Keeping, Setup, Unread, WorkQueue, work_items
 from calipers.run.workers import LoopWorkers, ThreadWorkers
@@ -86,7 +91,7 @@ async def evaluate(
     plan = make_plan(evaluators)
     _check(cases, report_evaluators, plan, the_task, options)
     await prepare([*evaluators, *_own_evaluators(cases)])
-    total = len(cases) * options.repeat if isinstance(cases, list) else None
+    total = _total(cases, options)
     name = name or the_task.name
     told = metadata if metadata is None or options.keep_secrets else masked_fields(dict(metadata))
     kept: dict[str, Any] = {"dataset_name": dataset_name, "metadata": told}
@@ -123,6 +128,7 @@ async def evaluate(
             report = _reported(
                 run,
                 total,
+                _shard_facts(run, task, plan, report_evaluators),
                 name=name,
                 started_at=started_at.isoformat(),
                 duration=perf_counter() - start,
@@ -130,12 +136,50 @@ async def evaluate(
                 prices=list(dict.fromkeys([*prices.sources, *run.prices_elsewhere])),
                 **kept,
             )
-            with listening(blocks=False):
-                await run_report_evaluators(
-                    report, report_evaluators, plan, keep_secrets=options.keep_secrets
-                )
+            if options.shard is None:  # they look at whole reports
+                await _analysed(report, report_evaluators, plan, options)
             reports.append(report)
     return report
+
+
+async def _analysed(report: Report, evaluators: Sequence[Any], plan: Plan, options: Options) -> None:
+    with listening(blocks=False):
+        await run_report_evaluators(report, evaluators, plan, keep_secrets=options.keep_secrets)
+
+
+def _total(cases: Iterable[Any], options: Options) -> int | None:
+    """Attempts to make; `None` if the dataset does not tell its length."""
+    if not isinstance(cases, list):
+        return None
+    return options.repeat * (len(cases) if options.shard is None else options.shard.count(len(cases)))
+
+
+def _shard_facts(run: Run, task: Any, plan: Plan, report_evaluators: Sequence[Any]) -> ShardFacts | None:
+    """Which shard a run was, and what tells whether others are of the same run; `None` if it was none."""
+    shard, sharded, options = run.options.shard, run.sharded, run.options
+    if shard is None or sharded is None:
+        return None
+    libraries = Libraries()
+    made_by = with_hooks(
+        task_identity(task, libraries=libraries), options.lifecycle, options.plugins, libraries
+    )
+    judges = {
+        planned.name: evaluator_identity(
+            getattr(planned.evaluator, "origin", planned.evaluator), libraries=libraries
+        )
+        for planned in plan.evaluators
+    }
+    return ShardFacts(
+        shard=shard,
+        total=sharded.total,
+        dataset=sharded.dataset,
+        task=made_by.key if isinstance(made_by, Identity) else None,
+        evaluators={
+            name: identity.key if isinstance(identity, Identity) else None
+            for name, identity in judges.items()
+        },
+        not_analysed=tuple(names_of_analysts(report_evaluators, plan)),
+    )
 
 
 @asynccontextmanager
@@ -230,6 +274,10 @@ def _check(
         raise InvalidOptionError(
             f"{analysing[0]} looks at every attempt in the end: keep='all', or leave it out"
         )
+    if options.stop_when is not None and options.shard is not None:
+        raise InvalidOptionError(
+            "stop_when ends a run when enough is known, and a shard knows a part: leave out one of them"
+        )
     if options.stop_when is not None and not isinstance(cases, list):
         raise InvalidOptionError(
             "stop_when needs the cases in a random order: make the dataset from a list, such as list(cases)"
@@ -238,16 +286,20 @@ def _check(
         options.stop_when.check_run(cases, plan.names)
 
 
-def _reported(run: Run, total: int | None, **given: Any) -> Report:
+def _reported(run: Run, total: int | None, shard: ShardFacts | None, **given: Any) -> Report:
     """What a run that is over says."""
     run.settle_names()
+    incomplete = _incomplete(run, total)
+    if incomplete is None and shard is not None:
+        incomplete = part_of(shard, run.finished)
     return Report(
         cases=[record for record in run.records if isinstance(record, ReportCase)],
         failures=[record for record in run.records if isinstance(record, ReportCaseFailure)],
         totals=None if run.tally is None else run.tally.totals(),
         repeat=run.options.repeat,
         seed=run.options.seed,
-        incomplete=_incomplete(run, total),
+        incomplete=incomplete,
+        shard=shard,
         stopping=_stopping(run, total),
         budget=None if run.ledger is None else run.ledger.use(in_random_order=run.in_random_order),
         unfinished=run.queue.handed_out - run.finished,
@@ -340,6 +392,7 @@ def _limits(options: Options) -> dict[str, Any]:
     )
     found = {name: plain(getattr(options, name)) for name in kept}
     found["engine"] = None if options.engine is None else repr(options.engine)
+    found["shard"] = None if options.shard is None else str(options.shard)
     found["stop_when"] = None if options.stop_when is None else type(options.stop_when).__name__
     return {name: value for name, value in found.items() if value is not None}
 
@@ -353,6 +406,9 @@ def make_run(
         and any(make_plan(own).needs_spans for case in cases if (own := case.own_evaluators))
     )
     items = work_items(cases, plan, repeat=options.repeat)
+    sharded = None if options.shard is None else ShardedWork(options.shard)
+    if sharded is not None:
+        items = sharded.follow(items)
     shuffles = options.stop_when is not None or (options.budget is not None and isinstance(cases, list))
     if shuffles:
         items = in_random_order(items, options.seed)
@@ -367,6 +423,7 @@ def make_run(
         plan.results,
     )
     run.in_random_order = shuffles
+    run.sharded = sharded
     if run.early_stop is not None:
         run.queue.follow(run.early_stop.follow)
     return run

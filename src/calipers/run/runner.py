@@ -21,7 +21,7 @@ from contextvars import copy_context
 from inspect import isawaitable
 from itertools import groupby
 from time import perf_counter
-from typing import Any, Literal, Protocol, TypeAlias, get_args, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, get_args, runtime_checkable
 
 import msgspec
 
@@ -55,6 +55,7 @@ from calipers.errors import AttemptTimeoutError, InvalidOptionError, TaskContrac
 from calipers.process.interrupt import Signal, is_interrupt, take_back
 from calipers.process.user_code import call_in_thread, isolated, own_exit, settled
 from calipers.report.incomplete import Incomplete
+from calipers.report.shard import Shard
 from calipers.report.summary import Tally
 from calipers.run.ledger import GivenUp, Ledger
 from calipers.run.place import Engine, Place
@@ -62,6 +63,9 @@ from calipers.run.task import Task, promised_coroutine, settle, with_captured_sp
 from calipers.run.work import Journal, Work, WorkQueue
 from calipers.scoring.scoring import TASK, Hold, Scoring, within
 from calipers.spans import SpanCapture, SpanRecorder, SpanTree, usage_metrics
+
+if TYPE_CHECKING:
+    from calipers.run.sharded_work import ShardedWork
 
 # ---------------------------------------------------------------------- ending a run early
 #
@@ -194,6 +198,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """Where attempts run; `None`: in this process."""
     budget: Budget | None = None
     """What the run may spend; the cases of a list are then begun in a random order."""
+    shard: Shard | None = None
+    """Which part of the cases is run; `None`: all of them."""
 
     def __post_init__(self) -> None:
         for name in ("max_concurrency", "repeat"):
@@ -213,6 +219,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
             raise InvalidOptionError(
                 f"budget must be a Budget, such as Budget(cost=5.0), got {self.budget!r:.200}"
             )
+        if not isinstance(self.shard, Shard | None):
+            raise InvalidOptionError(f"shard must be a Shard, such as Shard(3, 8), got {self.shard!r}")
         check_choice("keep", self.keep, get_args(Keep))
         check_flag("keep_secrets", self.keep_secrets)
         check_whole_number("seed", self.seed)
@@ -274,6 +282,8 @@ class Run:
         self.stopping = False
         self.place: Place | None = None
         """Where an engine calls the task; `None`: here."""
+        self.sharded: ShardedWork | None = None
+        """Leaves out the work of other shards; `None` if this is no shard."""
         self.prices_elsewhere: list[str] = []
         """Prices of models by which calls were counted there."""
         self.ledger = None if options.budget is None else Ledger(options.budget)
@@ -311,6 +321,8 @@ class Run:
             self.leave_child()
         if self.names.changes:
             self._name_again(record)
+        if self.sharded is not None:
+            record.position = position
         passed = record.passed
         self.finished += 1
         if passed is False:

@@ -555,7 +555,7 @@ class RunJournal:
                     self._end("interrupted", patience=0)
                 raise
             # A case that a rule left out, or that was not begun, is not gone.
-            complete = report is not None and report.incomplete is None
+            complete = report is not None and report.came_to_end
             if self._done is not None:
                 all_seen = complete and report is not None and report.stopping is None
                 self._leave_out(self._done, all_seen=all_seen)

@@ -154,6 +154,7 @@ def find_run(store: Store, which: Any, setup: Setup) -> RunInfo | None:
     if which is True:
         for info in store.runs(dataset_name=setup.dataset_name):
             same = info.task_name == setup.task_name and info.dataset_name == plain(setup.dataset_name)
+            same = same and info.shard == setup.options.get("shard")
             if same and info.status != "finished" and (info.status != "running" or info.is_abandoned()):
                 return info
         return None
@@ -177,6 +178,7 @@ def check_same(info: RunInfo, setup: Setup, task: AnyIdentity, *, seed: int | No
         ("the dataset", info.dataset_name, plain(setup.dataset_name)),
         ("the task", info.task_name, setup.task_name),
         ("repeat", info.repeat, setup.repeat),
+        ("the shard", info.shard, setup.options.get("shard")),
         ("the seed", info.seed, info.seed if seed is None else seed),
     ):
         if before != after:

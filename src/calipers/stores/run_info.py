@@ -162,6 +162,12 @@ class RunInfo(msgspec.Struct, kw_only=True):
         return self.seed or 0
 
     @property
+    def shard(self) -> str | None:
+        """Which part of a run it is, such as `3/8`; `None` if it is a whole one."""
+        found = self.parameters.get("shard")
+        return found if isinstance(found, str) else None
+
+    @property
     def columns(self) -> list[str]:
         """The names of the evaluators in its report, each once."""
         return columns_of(self.evaluators)

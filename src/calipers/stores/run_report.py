@@ -17,6 +17,7 @@ from calipers.data.result_names import Names
 from calipers.errors import StoreError
 from calipers.report.incomplete import Incomplete
 from calipers.report.report import Report
+from calipers.report.shard import ShardFacts, as_shard
 from calipers.report.summary import Tally, Totals
 from calipers.run.runner import KEPT_FAILED
 
@@ -127,9 +128,11 @@ def bare_report(run: RunInfo) -> Report:
             "abandoned" if run.status == "running" else run.status
         )
         incomplete = Incomplete(kind, kind)
+    shard = as_shard(run.shard)
     return Report(
         name=run.name,
         cases=[],
+        shard=None if shard is None else ShardFacts(shard=shard, task=run.task_key),
         dataset_name=run.dataset_name,
         metadata=run.metadata,
         repeat=run.repeat,

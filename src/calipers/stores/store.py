@@ -446,6 +446,8 @@ class Store(ABC):
         for attempt, cells in found:
             record = unpack(attempt, cells, info.evaluators, scored=scored, names=names)
             record.human_labels = people.get(attempt.position, ())
+            if report.shard is not None:
+                record.position = attempt.position
             put_in(report, record)
         if names.changes:
             name_results(report.cases, names)
@@ -515,7 +517,7 @@ class Store(ABC):
             self.append(
                 run.id, [attempt for attempt, _ in packed], [cell for _, cells in packed for cell in cells]
             )
-        status: Status = "finished" if report.incomplete is None else "interrupted"
+        status: Status = "finished" if report.came_to_end else "interrupted"
         finished = self.finish_run(run.id, status=status, report=report)
         self.add_labels(
             [label for place, record in enumerate(records) for label in labels_at(record, run.id, place)]

@@ -55,6 +55,7 @@ from calipers.process.interrupt import is_interrupt
 from calipers.process.loop import run_sync
 from calipers.report.report import Report
 from calipers.report.report_evaluator import analyses_reports
+from calipers.report.shard import Shard, ShardFacts, as_shard
 from calipers.run.dataset import Dataset, EvaluateOptions
 from calipers.run.evaluation import draw_seed, task_for
 from calipers.run.place import Engine
@@ -92,6 +93,7 @@ _FOR_RUNNING = (
     "record_tape",
     "unredacted_tape",
     "replay_tape",
+    "shard",
 )
 """Options that say how to run, and mean nothing to a report that is finished."""
 
@@ -165,6 +167,7 @@ class RunOptions:
     fork_model: str | None = None
     fork_prompt: str | None = None
     fork_result: str | None = None
+    shard: str | None = None
 
 
 def run(options: RunOptions, session_type: "type[Session] | None" = None) -> int:
@@ -238,6 +241,8 @@ class Session:
         self.selection = Selection(
             filters=options.filter, tags=options.tag, limit=options.limit, slice_by=options.slice_by
         )
+        self.shard = _checked_shard(options)
+        """Which part of the cases is run; `None`: all of them."""
         self.tapes = self._tapes()
         """Record or replay evaluations; `None`: neither."""
         self.budget = read_budget(
@@ -525,10 +530,12 @@ class Session:
         if options.name is not None and not evaluation.supporting:
             self._check_name(options.name, evaluation.label, subject(dataset.name, task_name))
         others = {other for other in self.names if other != evaluation.name}
-        store, resumed = self.keeper.keep(dataset, task_name, name, others=others, selection=self.selection)
+        store, resumed = self.keeper.keep(
+            dataset, task_name, name, others=others, selection=self.selection, shard=self.shard
+        )
         seed, repeat = options.seed, options.repeat or (1 if resumed is None else resumed.repeat)
         if seed is None and resumed is None:
-            seed = draw_seed()
+            seed = draw_seed() if self.shard is None else 0  # all shards of a run need the same
         files.begin(
             Report(
                 name=name or task_name,
@@ -537,6 +544,7 @@ class Session:
                 repeat=repeat,
                 seed=resumed.draw_seed if seed is None and resumed is not None else seed or 0,
                 started_at=datetime.now(UTC).isoformat(),
+                shard=None if self.shard is None else ShardFacts(shard=self.shard),
             )
         )
         rule = None if self.decider is None or evaluation.supporting else self.decider.rule()
@@ -552,6 +560,7 @@ class Session:
             evaluator_timeout=options.evaluator_timeout or project.evaluator_timeout,
             engine=self.engine,
             budget=self.budget,
+            shard=self.shard,
             retry=None if options.retry is None else Retry(attempts=options.retry + 1),
             retry_evaluators=self.retry_evaluators,
             repeat=repeat,
@@ -594,7 +603,7 @@ class Session:
 
     def _judge(self, outcome: Outcome, report: Report, evaluation: Evaluation) -> None:
         counted = report.with_totals()
-        if evaluation.supporting:
+        if evaluation.supporting or self.shard is not None:
             outcome.findings = []  # no threshold holds for it, nor the rule that everything has to pass
             outcome.complaints += judge(counted, [], allow_errors=self.options.allow_errors)
             return
@@ -623,6 +632,10 @@ class Session:
             for line in () if outcome.report is None else self.keeper.losses(outcome.report):
                 note(line)
             return
+        if self.shard is not None:
+            note(
+                f"{prefix}This is shard {self.shard.number} of {self.shard.of}: calipers merge makes one run of all"
+            )
         for path in outcome.files:
             note(f"Wrote {path}")
         report = outcome.report
@@ -653,6 +666,24 @@ class Session:
             note(way)
             if report.budget is not None and report.budget.reached not in {None, "seconds"}:
                 note("Raise its limits first: what the run has spent so far counts")
+
+
+def _checked_shard(options: RunOptions) -> Shard | None:
+    """The shard that is asked for; what judges whole runs is refused beside it."""
+    if options.shard is None:
+        return None
+    whys = {
+        "--fail-under": (options.fail_under, "judges a whole run: give it to calipers merge"),
+        "--stop-when-decided": (
+            options.stop_when_decided,
+            "judges a whole run, and a shard is a part of one",
+        ),
+        "--faults": (options.faults, "compares attempts that may be in different shards"),
+    }
+    for name, (given, why) in whys.items():
+        if given:
+            raise InvalidOptionError(f"{name} {why}: remove {name}, or --shard")
+    return as_shard(options.shard)
 
 
 def _files_of(dataset: Dataset[Any, Any, Any]) -> list[Path]:

@@ -128,7 +128,7 @@ def _row(page: Page, info: RunInfo, short: str, totals: Totals | None) -> list[C
         page.fit(_local(info.started_at), _LONGEST),
         page.fit(info.name, _LONGEST),
         page.fit(info.dataset_name or "", _LONGEST),
-        (word, _STYLES[word]),
+        (word if info.shard is None else f"{word}, shard {info.shard}", _STYLES[word]),
         "" if totals is None else _cases(info, totals),
         value,
         ends,
@@ -165,6 +165,7 @@ def _data(info: RunInfo, totals: Totals | None) -> dict[str, Any]:
     return {
         **{key: value for key, value in told.items() if key not in left_out},
         "status": state(info),
+        "shard": info.shard,
         "evaluators": info.columns,
         "cases": None if totals is None else totals.counts.cases,
         "passed": None if totals is None else totals.counts.passed,

@@ -27,6 +27,8 @@ calipers run eval_support.py --reuse
 calipers run eval_support.py --stop-when-decided gate.yaml --baseline main
 # at most five dollars, one of them for the judges, and at most an hour
 calipers run eval_support.py --max-cost 5 --max-cost judges=1 --max-time 1h
+# in the third of eight jobs of a CI service; calipers merge puts them together
+calipers run --shard 3/8 --out shard-3.json
 # what becomes of the agent when its tools go wrong
 calipers run cases.yaml --task app:agent --faults all
 # write what the agent asks of models and tools to a file, and run again from that file, offline
@@ -108,6 +110,12 @@ calipers run eval_tone.py --param model=small --fail-under politeness=0.8
     "--fork-result",
     metavar="JSON",
     help="With --fork-at, what the tool returns that is called there.",
+)
+@click.option(
+    "--shard",
+    metavar="NUMBER/OF",
+    help="Run one of several parts of the cases, such as 3/8 for the third of eight, with the seed 0 unless --seed is given. "
+    "`calipers merge` makes one run of all parts.",
 )
 @file_options
 @running_options()
