@@ -99,6 +99,30 @@ def test_a_run_that_ends_and_one_that_is_deleted_are_told(path, elsewhere):
         assert viewer.ask(f"runs/{added}").status == 404
 
 
+def test_a_run_that_was_counted_in_flight_is_counted_again_when_it_ends(path, elsewhere):
+    writer = elsewhere()
+    with ServedViewer(path) as viewer:
+
+        def row():
+            return viewer.ask("runs").json()["rows"][0]
+
+        def point():
+            return viewer.ask("trend?dataset=slow").json()["points"][-1]
+
+        until(row, lambda found: found["name"] == "elsewhere" and found["cases"] == 3)
+        assert point()["estimate"]["n_units"] == 3
+        writer.communicate("\n\n\n")
+        until(row, lambda found: found["state"] == "finished")
+        # Between its end and its count it has no rate, and never that of half of it.
+        seen = [
+            (found["cases"], found["rate"] and found["rate"]["n_units"])
+            for found in [row() for _ in range(20)]
+        ]
+        assert set(seen) <= {(None, None), (6, 6)}
+        until(row, lambda found: found["cases"] == 6)
+        assert until(point, lambda found: found["estimate"])["estimate"]["n_units"] == 6
+
+
 def test_a_run_in_flight_has_a_rate_of_what_was_judged_so_far(path, elsewhere):
     with ServedViewer(path) as viewer, viewer.events() as stream:
         writer = elsewhere()

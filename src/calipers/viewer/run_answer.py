@@ -85,9 +85,12 @@ def counted_report(viewed: ViewedStore, store: Store, info: RunInfo) -> Report |
     if info.totals is not None or info.attempts <= _AT_ONCE:
         return store.report(info.id, keep="none")
     counter = viewed.kept(RunCounter)
-    counter.want(viewed, [run for run in store.progress() if run.id == info.id])
+    progress = next((run for run in store.progress() if run.id == info.id), None)
+    if progress is None:  # it was deleted just now
+        return None
+    counter.want(viewed, [progress])
     end = monotonic() + _COUNT_SECONDS
-    while (counted := counter.latest(info.id)) is None and monotonic() < end:
+    while (counted := counter.of(progress)) is None and monotonic() < end:
         sleep(_COUNT_SECONDS / 20)
     if counted is None:
         return None

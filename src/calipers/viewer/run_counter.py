@@ -50,6 +50,13 @@ class RunCounter:
         known = self._known.get(run)
         return None if known is None else known.counted
 
+    def of(self, run: RunProgress) -> Counted | None:
+        """What was counted of a run as it is; of one in flight, what was counted last. `None` if nothing was."""
+        known = self._known.get(run.id)
+        if known is None or (run.status != "running" and known.revision != run.revision):
+            return None
+        return known.counted
+
     def version(self, run: str) -> str:
         """Changes when there is something new to say of a run."""
         known = self._known.get(run)

@@ -50,10 +50,11 @@ class RunList:
             progress = store.progress()
             looks = {look.run: look for look in store.looks()}
             states = {run.id: _state(run, counter, looks.get(run.id)) for run in progress}
+            by_id = {run.id: run for run in progress}
             changed = [run for run, state in states.items() if not self._has(run, state)]
             for start in range(0, len(changed), _AT_ONCE):
                 for info in store.runs(ids=changed[start : start + _AT_ONCE]):
-                    counted = counter.latest(info.id)
+                    counted = counter.of(by_id[info.id])
                     totals = None if counted is None else counted.totals
                     row = run_row(info, totals=info.totals or totals, look=looks.get(info.id))
                     self._rows[info.id] = _Kept(states[info.id], row)

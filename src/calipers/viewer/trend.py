@@ -41,8 +41,11 @@ def trend_answer(viewed: ViewedStore, *, dataset: str, evaluator: str = "", limi
             names = {info.dataset_name for info in store.runs() if info.dataset_name is not None}
             near = did_you_mean(dataset, names)
             raise Refusal("not_found", f"no run of this store is of a dataset {dataset!r:.200}{near}")
-        progress = [run for run in store.progress() if run.id in {info.id for info in infos}]
-        counts = {info.id: store.kept_counts(info.id) or counter.latest(info.id) for info in infos}
+        wanted = {info.id for info in infos}
+        progress = [run for run in store.progress() if run.id in wanted]
+        counts = dict.fromkeys(wanted) | {
+            run.id: store.kept_counts(run.id) or counter.of(run) for run in progress
+        }
     counter.want(viewed, [run for run in progress if counts[run.id] is None or run.status == "running"])
     columns = _columns(counts.values())
     if evaluator and evaluator not in columns:
