@@ -18,10 +18,15 @@ from calipers.evaluators import (
     ROCAUCEvaluator,
     ROCEvaluator,
 )
+from calipers.judges import LLMJudge
+from calipers.report.passport import Measurement, Passport, passport_identity
 from calipers.rollouts import Environment, LeakModerator, RolloutCurves, RolloutTask
 from calipers.rollouts.demo import GOAL, VaultAssistant
 from calipers.rollouts.strategies import SampledAttack
+from calipers.stats import Interval
+from calipers.stores.standings import keep_passport
 from calipers.stores.store import Store
+from calipers.testing import ScriptedJudge
 from calipers.voice.audio import Audio
 
 BEGAN: Final = datetime(2026, 4, 1, 9, tzinfo=UTC)
@@ -252,6 +257,91 @@ def keep_charts(store: Store) -> str:
     return run
 
 
+# ---------------------------------------------------------------------- judges and their passports
+
+
+def likes_what_is_friendly(ask: Any) -> dict[str, Any]:
+    is_friendly = "gladly" in ask.messages[-1]["content"]
+    return {"reason": f"the answer is {'warm' if is_friendly else '<b>curt</b>'}", "pass": is_friendly}
+
+
+def measured(value: float, low: float, high: float, n: int) -> Measurement:
+    return Measurement(value=value, interval=Interval(low, high, 0.95, "wilson"), n=n)
+
+
+def keep_judges(store: Store) -> str:
+    """A run with a judge that was checked, one whose prompt changed since, and one that no one has looked at."""
+    judges = [
+        LLMJudge(rubric, model=ScriptedJudge(likes_what_is_friendly), evaluation_name=name)
+        for name, rubric in (
+            ("helpful", "The answer helps."),
+            ("polite", "The answer is polite."),
+            ("new", "The answer is new."),
+        )
+    ]
+
+    def answer(number: int) -> str:
+        return f"The answer to {number} is {number * 2}{', gladly' if number % 4 else '.'}"
+
+    cases = [Case(name=f"question {n:02}", inputs=n) for n in range(40)]
+    dataset = Dataset(name="help", cases=cases, evaluators=judges)
+    run = kept(dataset.evaluate_sync(answer, name="judged", store=store, progress=False))
+    for question, people in (
+        ("helpful", lambda n: n % 5 > 0),
+        ("Is it kind?", lambda n: n % 4 > 0),
+    ):
+        store.add_labels(
+            [
+                HumanLabel(
+                    run=run,
+                    position=n,
+                    case=f"question {n:02}",
+                    question=question,
+                    person="Ana" if n % 2 else "Ben",
+                    value=people(n),
+                    note="it answers something else" if n % 5 == 0 else "",
+                    at="2026-04-02T10:00:00+00:00",
+                )
+                for n in range(24)
+            ]
+        )
+    stored = {each.name: each for each in store.run(run).evaluators}
+    for name, parts in (
+        ("helpful", stored["helpful"].parts),
+        ("polite", {**stored["polite"].parts, "parameter rubric": "another rubric"}),
+    ):
+        keep_passport(
+            store,
+            Passport(
+                judge=name,
+                identity=passport_identity(parts),
+                parts=dict(parts),
+                model="openai:gpt-4o-mini",
+                at="2026-03-20T08:00:00+00:00",
+                labels=80,
+                unjudged=1,
+                repeats=3,
+                measured={
+                    "base_rate": measured(0.6625, 0.554, 0.757, 80),
+                    "judged_rate": measured(0.8625, 0.77, 0.921, 80),
+                    "agreement": measured(0.75, 0.645, 0.832, 80),
+                    "kappa": measured(0.346, 0.092, 0.58, 80),
+                    "sensitivity": measured(0.962, 0.872, 0.99, 53),
+                    "specificity": measured(0.333, 0.186, 0.522, 27),
+                    "self_consistency": measured(1.0, 0.954, 1.0, 80),
+                    "length_bias": measured(0.21, -0.04, 0.43, 80),
+                    "injections_through": measured(0.0, 0.0, 0.016, 240),
+                    "cost": measured(0.00021, 0.00019, 0.00024, 80),
+                },
+                unmeasured={
+                    "order_bias": "it judges one answer at a time",
+                    "self_preference": "the model that gave some of the answers is not known",
+                },
+            ),
+        )
+    return run
+
+
 # ---------------------------------------------------------------------- odd names and long values
 
 
@@ -292,5 +382,6 @@ def keep_gallery(store: Store, folder: Path) -> dict[str, str]:
         "rollouts": keep_rollouts(store),
         "faults": keep_faults(store),
         "charts": keep_charts(store),
+        "judges": keep_judges(store),
         "odd": keep_odd(store),
     }

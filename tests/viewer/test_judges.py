@@ -1,15 +1,20 @@
 """The judges of a store: passports, and how they agree with people, by the numbers of the report."""
 
+import csv
+import io
+
 import pytest
 
 from calipers import Case, Dataset, EvaluationReason
 from calipers.evaluators.judge_correction import JudgeCorrectionEvaluator
 from calipers.report.passport import Measurement, Passport, passport_identity
 from calipers.report.report_evaluator import ReportEvaluatorContext
+from calipers.stats import Interval
 from calipers.stores import HumanLabel, SqliteStore
 from calipers.stores.label_queue import LabelQueue, read_attempts
 from calipers.stores.standings import keep_passport
 from calipers.viewer.case_id import case_id
+from calipers.viewer.export import TABLES
 from calipers.viewer.judges import judges_answer
 from calipers.viewer.refusal import Refusal
 from calipers.viewer.viewed_store import ViewedStore
@@ -53,10 +58,17 @@ def say(store, run, values, question="kind", person="ann", note=""):
     )  # fmt: skip
 
 
+def whole(viewed, **more):
+    """The only judge in full."""
+    (listed,) = judges_answer(viewed).judges
+    (card,) = judges_answer(viewed, judge=listed.id, **more).judges
+    return card
+
+
 def test_a_judge_is_held_against_the_question_that_is_called_like_it(store, viewed):
     run = put(store)
     say(store, run, {n: n % 3 > 0 if n < 8 else n % 3 == 0 for n in range(10)}, note="hm")
-    (card,) = judges_answer(viewed).judges
+    card = whole(viewed)
     assert (card.name, card.question, card.labels) == ("kind", "kind", 10)
     assert (card.agreement.value, card.agreement.n_units) == (0.8, 10)
     assert card.confusion.labels == ["pass", "fail"]
@@ -67,7 +79,46 @@ def test_a_judge_is_held_against_the_question_that_is_called_like_it(store, view
         ("case 9", "failed", "ann: yes", "since it is 9", "hm"),
     ]  # fmt: skip
     assert card.disagreements[0].case == case_id("case 8")
-    assert card.disagreements[0].run == run
+    first = card.disagreements[0]
+    assert (first.run, first.run_name, first.repeat, first.cell) == (run, "run", 1, ("fail", "pass"))
+
+
+def test_of_all_judges_only_the_numbers_are_told(store, viewed):
+    run = put(store, evaluators=(kind, other))
+    say(store, run, dict.fromkeys(range(6), False))
+    say(store, run, dict.fromkeys(range(3), False), question="other")
+    found = judges_answer(viewed)
+    assert {(card.name, card.labels, card.disagreements_total) for card in found.judges} == {
+        ("kind", 6, 4),
+        ("other", 3, 3),
+    }
+    assert all(card.confusion is None and card.disagreements == [] for card in found.judges)
+    assert found.names == [(card.id, card.name) for card in found.judges]
+    (only,) = judges_answer(viewed, judge=found.judges[1].id).judges
+    assert only.name == found.judges[1].name
+    assert len(only.disagreements) == only.disagreements_total
+    assert judges_answer(viewed, judge=only.id).names == found.names
+
+
+def test_all_disagreements_can_be_had_as_a_table(store, viewed):
+    run = put(store, count=120)
+    say(store, run, {n: n % 3 == 0 for n in range(120)}, note="=1+1")
+    card = whole(viewed)
+    assert (len(card.disagreements), card.disagreements_total) == (100, 120)
+    file = b"".join(TABLES["disagreements"].answer(viewed, {}, [("judge", card.id)]).body).decode()
+    rows = list(csv.DictReader(io.StringIO(file)))
+    assert len(rows) == card.disagreements_total
+    assert rows[1] == {
+        "case": "case 1",
+        "run": "run",
+        "attempt": "1",
+        "judge_said": "passed",
+        "people_said": "ann: no",
+        "reason": "since it is 1",
+        "note": "'=1+1",
+    }
+    with pytest.raises(Refusal, match="no judge of the id"):
+        TABLES["disagreements"].answer(viewed, {}, [("judge", "nothing")])
 
 
 @pytest.mark.parametrize("drawn", [False, True])
@@ -102,6 +153,8 @@ def test_another_question_can_be_named(store, viewed):
         judges_answer(viewed, judge=card.id, question="nothing")
     with pytest.raises(Refusal, match="no judge of the id"):
         judges_answer(viewed, judge="nothing")
+    with pytest.raises(Refusal, match="name the judge, too"):
+        judges_answer(viewed, question="kind")
 
 
 def test_of_a_case_in_several_runs_the_newest_counts(store, viewed):
@@ -161,12 +214,25 @@ def test_a_judge_with_a_passport_shows_it(store, viewed):
             model="some-model",
             at="2026-11-01T00:00:00+00:00",
             labels=40,
-            measured={"agreement": Measurement(value=0.9, n=40)},
+            measured={
+                "agreement": Measurement(value=0.9, n=40, interval=Interval(0.77, 0.96)),
+                "length_bias": Measurement(value=0.1, n=40),
+            },
+            unmeasured={"order_bias": "it judges one answer at a time"},
         ),
     )
     (card,) = judges_answer(viewed).judges
     assert card.model == "some-model"
-    assert any("90 %" in line or "90.0 %" in line for line in card.passport_lines)
+    agreement, length, order = card.traits
+    assert (agreement.name, agreement.what) == ("agreement", "judge and people say the same")
+    assert (agreement.text, agreement.ends, agreement.n, agreement.ideal) == (
+        "90.0 %",
+        "[77.0, 96.0]",
+        40,
+        1.0,
+    )
+    assert (length.kind, length.text, length.ends, length.ideal) == ("difference", "10 points", "", 0.0)
+    assert (order.value, order.text, order.why) == (None, "", "it judges one answer at a time")
 
 
 def test_a_store_without_judges_has_none(store, viewed):

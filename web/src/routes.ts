@@ -29,8 +29,6 @@ const ROUTES: Route[] = [
   route("/compare", () => import("./pages/compare")),
   route("/compare/:id", () => import("./pages/compared-case")),
   route("/label", () => import("./pages/label")),
-  route("/label/:queue", () => import("./pages/label")),
-  route("/label/:queue/:item", () => import("./pages/label")),
   route("/judges", () => import("./pages/judges")),
   route("/judges/:id", () => import("./pages/judges")),
 ];

@@ -571,86 +571,100 @@ export interface CompareAnswer {
   timed_out: boolean;
 }
 
-export interface ChangedValue {
-  path: string;
-  kind: "different" | "missing" | "unexpected";
-  baseline: unknown;
-  candidate: unknown;
+export interface AttemptBrief {
+  position: number;
+  mark: "error" | "fail" | "partial" | "pass" | "skip";
+  gave: string;
+  why: string;
+  seconds: number | null;
 }
 
-export interface StepPair {
-  kind: "agent_message" | "llm_call" | "tool_call" | "user_message";
+export interface CaseInRun {
+  id: string;
   name: string;
-  baseline: number | null;
-  candidate: number | null;
-  baseline_shown: string | null;
-  candidate_shown: string | null;
-  changes: ChangedValue[];
+  changed: boolean;
+  attempts: AttemptBrief[];
+  attempts_left_out: number;
+  marks: string;
 }
 
-export interface TraceTotals {
-  steps: number;
-  input_tokens: number | null;
-  output_tokens: number | null;
-  cost: number | null;
-  latency_ms: number | null;
-}
-
-export interface TraceDifference {
-  steps: StepPair[];
-  first: number | null;
-  stops: "baseline" | "candidate" | null;
-  first_call: StepPair | null;
-  left_out: number;
-  left_out_tools: string[];
-  cut: boolean;
-  baseline: TraceTotals;
-  candidate: TraceTotals;
-}
-
-export interface Flip {
-  case: string;
+export interface CaseFlip {
   way: "broken" | "fixed" | "moved";
-  baseline_passed: number;
-  baseline_attempts: number;
-  candidate_passed: number;
-  candidate_attempts: number;
-  noise: number;
+  evaluators: string[];
+  noise: number | null;
   basis: "attempts" | "other flips";
-  assertions: FlippedAssertion[];
-  baseline_attempt: number;
-  candidate_attempt: number;
-  baseline_gave: string | null;
-  candidate_gave: string | null;
-  trace: TraceDifference | null;
-  trace_gap: "no baseline trace" | "no candidate trace" | "no traces" | "too long" | null;
+}
+
+export interface ComparedAttempt {
+  number: number;
+  position: number;
+  mark: "error" | "fail" | "partial" | "pass" | "skip";
+  gave: ShownValue;
+  failed: boolean;
+  traceback: string;
+  seconds: number | null;
+  cost: Money | null;
+  tokens_in: number | null;
+  tokens_out: number | null;
+  sounds: Sound[];
+  hearing: Hearing | null;
+  has_trace: boolean;
 }
 
 export interface ComparedColumn {
   name: string;
   differs: boolean;
   sides: (CellJudgement | null)[];
+  makers: string[];
 }
 
 export interface ComparedCaseAnswer {
   name: string;
-  names: string[];
   id: string;
   runs: ComparedRun[];
-  input: ShownValue;
-  expected: ShownValue;
+  of: number;
+  reading: CompareReading | null;
+  cases: CaseInRun[];
+  differing: ("expected output" | "inputs" | "metadata")[];
+  outcome: "baseline" | "broken" | "candidate" | "failed" | "fixed" | "moved" | "other" | "passed";
+  counts: string;
+  flip: CaseFlip | null;
   inputs: ShownValue[];
-  sides: (AttemptView | null)[];
-  marks: string[];
-  cases: string[];
-  flip: Flip | null;
+  expected: ShownValue[];
+  expected_calls: ShownValue[];
+  sides: (ComparedAttempt | null)[];
   rows: ComparedColumn[];
-  trace: TraceDifference | null;
-  trace_words: string[];
   previous: string | null;
   next: string | null;
   at: number | null;
-  of: number | null;
+  flips: number | null;
+  left_out: string[];
+  timed_out: boolean;
+}
+
+export interface AlignedValue {
+  path: string;
+  sides: ShownValue[];
+}
+
+export interface AlignedStep {
+  kind: "agent" | "model" | "tool" | "user";
+  ids: (number | null)[];
+  numbers: (number | null)[];
+  shown: string[];
+  same: boolean;
+  values: AlignedValue[];
+  values_left_out: number;
+}
+
+export interface AlignedTracesAnswer {
+  lines: string[];
+  facts: string[][];
+  steps: AlignedStep[];
+  first: number | null;
+  begin: number;
+  total: number;
+  cut: boolean;
 }
 
 export interface LabelQuestion {
@@ -764,12 +778,28 @@ export interface Standing {
   unknown: string | null;
 }
 
+export interface JudgeTrait {
+  name: string;
+  what: string;
+  kind: "difference" | "number" | "rate";
+  text: string;
+  ends: string;
+  value: number | null;
+  interval: Interval | null;
+  n: number;
+  ideal: number | null;
+  why: string;
+}
+
 export interface Disagreement {
   run: string;
+  run_name: string;
   case: string;
   name: string;
+  repeat: number;
   judge_said: string;
   people_said: string;
+  cell: [string, string];
   reason: string;
   note: string;
 }
@@ -779,7 +809,7 @@ export interface JudgeCard {
   name: string;
   model: string | null;
   standing: Standing | null;
-  passport_lines: string[];
+  traits: JudgeTrait[];
   question: string | null;
   questions: string[];
   labels: number;
@@ -790,11 +820,12 @@ export interface JudgeCard {
   runs: [string, string][];
   runs_total: number;
   disagreements: Disagreement[];
-  disagreements_left_out: number;
+  disagreements_total: number;
 }
 
 export interface JudgesAnswer {
   judges: JudgeCard[];
+  names: [string, string][];
   timed_out: boolean;
 }
 

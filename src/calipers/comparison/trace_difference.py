@@ -47,14 +47,15 @@ class TraceBudget:
     Steps at the beginning and at the end that are the same need no aligning, so long traces that differ in a place take little.
     """
 
-    def __init__(self, *, free: int = 0, each: int = 0) -> None:
+    def __init__(self, *, within: int = _WITHIN_BUDGET, free: int = 0, each: int = 0) -> None:
         """A budget of its own.
 
         Args:
+            within: pairs of steps that may be aligned.
             free: pairs of steps up to which a comparison takes nothing from it.
             each: what a comparison takes besides, in pairs of steps.
         """
-        self._left = _WITHIN_BUDGET
+        self._left = within
         self._free, self._each = free, each
 
     def take(self, pairs: int) -> bool:

@@ -18,12 +18,14 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from .aligned_traces import aligned_traces_answer
 from .api_call import ROOT, ApiCall
 from .blob_answer import blob_answer
 from .case_answer import case_answer
 from .case_history import history_answer
 from .case_tables import cases_answer, facets_answer, groups_answer, slices_answer
 from .compare_answer import compare_answer
+from .compared_case import compared_case_answer
 from .download import Download
 from .events import Watcher
 from .export import ExportCall
@@ -50,6 +52,8 @@ CALLS: Final[tuple[ApiCall, ...]] = (
     ApiCall("GET", "/filter/complete", complete_answer),
     ApiCall("GET", "/runs/{run}", run_answer),
     ApiCall("GET", "/compare", compare_answer),
+    ApiCall("GET", "/compare/{case}", compared_case_answer),
+    ApiCall("GET", "/traces", aligned_traces_answer),
     ApiCall("GET", "/runs/{run}/slices", slices_answer),
     ApiCall("GET", "/runs/{run}/facets", facets_answer),
     ApiCall("GET", "/runs/{run}/groups", groups_answer),

@@ -73,10 +73,10 @@ def case_answer(
         run=run_row(info, totals=None if counted is None else counted.totals),
         id=case,
         name=first.attempt.case_name,
-        input=_value(first, "input"),
-        expected=_value(first, "expected"),
-        expected_calls=_value(first, "expected_calls"),
-        metadata=_value(first, "metadata"),
+        input=part_value(first, "input"),
+        expected=part_value(first, "expected"),
+        expected_calls=part_value(first, "expected_calls"),
+        metadata=part_value(first, "metadata"),
         tags=list(first.record.tags),
         cluster=first.record.cluster,
         attempts=[
@@ -117,11 +117,23 @@ def find_case(viewed: ViewedStore, run: str, case: str) -> tuple[RunInfo, str, R
     with viewed.reading() as store:
         info = store.run(run)
         revision = store.revision(info.id, judging=False)
+    index, positions = case_in(viewed, info, case)
+    if not positions:
+        raise Refusal("not_found", f"run {info.id!r} has no case of the id {case!r:.100}")
+    return info, revision, index, positions
+
+
+def case_in(viewed: ViewedStore, info: RunInfo, case: str) -> tuple[RunIndex, list[int]]:
+    """The index of a run as far as it was read, and the positions of the attempts at a case; empty where the run lacks it.
+
+    Raises:
+        Refusal: that was not known in time.
+    """
     while True:
         index = viewed.index(info.id)
         positions = index.positions_of(case)
         if positions or index.state.state != "reading":
-            break
+            return index, positions
         deadline = current_deadline()
         if deadline is None or deadline.left < deadline.seconds / 4:
             read, of = index.state.read, index.state.of
@@ -129,9 +141,6 @@ def find_case(viewed: ViewedStore, run: str, case: str) -> tuple[RunInfo, str, R
                 "busy",
                 f"the case is not among the {read:,} of {of:,} attempts that were read so far: try again",
             )
-    if not positions:
-        raise Refusal("not_found", f"run {info.id!r} has no case of the id {case!r:.100}")
-    return info, revision, index, positions
 
 
 def attempts_at(
@@ -163,7 +172,8 @@ def sound_folders(store: Store) -> list[Path]:
     return []
 
 
-def _value(parts: AttemptParts, name: str) -> ShownValue:
+def part_value(parts: AttemptParts, name: str) -> ShownValue:
+    """A value of an attempt by its part name."""
     raw = parts.part(name)
     if not raw:
         return MISSING

@@ -20,6 +20,7 @@ from .compare_answer import compare_answer
 from .deadline import current_deadline
 from .download import Download
 from .failure_groups import failure_groups
+from .judges import disagreements_of
 from .refusal import Refusal
 from .run_filter import RunFilter
 from .run_list import RunList, sorted_rows
@@ -273,6 +274,16 @@ def _flip(row: FlipRow) -> list[Any]:
     ]
 
 
+def disagreement_table(viewed: ViewedStore, *, judge: str, question: str = "") -> Download:
+    """The cases on which a judge and people disagree."""
+    rows = (
+        [each.name, each.run_name, each.repeat, each.judge_said, each.people_said, each.reason, each.note]
+        for each in disagreements_of(viewed, judge, question)
+    )
+    titles = ["case", "run", "attempt", "judge_said", "people_said", "reason", "note"]
+    return _file("disagreements", titles, rows)
+
+
 _PATH: Final = "/export.csv"
 TABLES: Final[Mapping[str, ApiCall]] = {
     "runs": ApiCall("GET", _PATH, run_table),
@@ -282,6 +293,7 @@ TABLES: Final[Mapping[str, ApiCall]] = {
     "trend": ApiCall("GET", _PATH, trend_table),
     "differences": ApiCall("GET", _PATH, difference_table),
     "flips": ApiCall("GET", _PATH, flip_table),
+    "disagreements": ApiCall("GET", _PATH, disagreement_table),
 }
 """What can be exported, by the name that `of` has."""
 

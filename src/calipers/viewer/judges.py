@@ -19,7 +19,7 @@ from calipers.errors import InvalidOptionError, StoreTimeoutError
 from calipers.gate.human_labels import answers, read_labels
 from calipers.gate.paired_runs import column_of
 from calipers.gate.policy import HumanAgreement
-from calipers.report.passport import Standing, passport_identity
+from calipers.report.passport import TRAITS, Passport, Standing, Trait, passport_identity
 from calipers.stats.agreement import Agreement
 from calipers.stats.estimate import Estimate
 from calipers.stats.number_text import plural
@@ -28,14 +28,14 @@ from calipers.stores.label_queue import read_attempts
 from calipers.stores.run_info import RunInfo, StoredEvaluator
 from calipers.stores.standings import standings
 from calipers.stores.store import Store
-from calipers.views.passport import passport_lines
+from calipers.views.passport import passport_rows, trait_kind, unmeasured_rows
 from calipers.views.people_agreement import shown_answer
 
 from .case_id import case_id
 from .judged_run import JudgedRun
 from .refusal import Refusal
 from .viewed_store import ViewedStore
-from .wire import Chart, Disagreement, JudgeCard, JudgesAnswer
+from .wire import Chart, Disagreement, JudgeCard, JudgesAnswer, JudgeTrait
 
 _MOST_LABELLED: Final = 2_000
 """Labelled attempts of one judge that are read: the newest runs first."""
@@ -45,6 +45,18 @@ _CATEGORIES: Final = 12
 _RUNS: Final = 10
 _LISTED: Final = 100
 _SAID: Final = {True: "passed", False: "failed"}
+_IDEALS: Final[dict[Trait, float]] = {
+    "agreement": 1.0,
+    "kappa": 1.0,
+    "sensitivity": 1.0,
+    "specificity": 1.0,
+    "self_consistency": 1.0,
+    "order_bias": 0.5,
+    "length_bias": 0.0,
+    "self_preference": 0.0,
+    "injections_through": 0.0,
+}
+"""What each number would be of a judge that always says what people say."""
 
 
 @dataclass
@@ -74,21 +86,47 @@ class _Said(NamedTuple):
 
 
 def judges_answer(viewed: ViewedStore, *, judge: str = "", question: str = "") -> JudgesAnswer:
-    """The judges of the store's runs."""
+    """The judges of the store's runs, or one of them in full."""
+    if question and not judge:
+        raise Refusal("bad_request", "a question is for one judge: name the judge, too")
     with viewed.reading() as store:
-        labels: dict[str, list[HumanLabel]] = {}
-        for label in store.labels():
-            labels.setdefault(label.run, []).append(label)
-        judges = _judges(store, labels)
+        labels, judges = _known(store)
         if judge and judge not in judges:
             raise Refusal("not_found", f"there is no judge of the id {judge!r:.50}")
         cards, timed_out = [], False
         for each in judges.values():
-            asked = question if each.id == judge and question else None
-            card, late = _card(viewed, store, each, labels, asked)
-            cards.append(card)
-            timed_out = timed_out or late
-    return JudgesAnswer(judges=cards, timed_out=timed_out)
+            if judge in {"", each.id}:
+                card, late = _card(viewed, store, each, labels, question, is_whole=bool(judge))
+                cards.append(card)
+                timed_out = timed_out or late
+    return JudgesAnswer(
+        judges=cards, names=[(each.id, each.name) for each in judges.values()], timed_out=timed_out
+    )
+
+
+def disagreements_of(viewed: ViewedStore, judge: str, question: str) -> list[Disagreement]:
+    """All cases on which a judge and people disagree, as far as labels are read.
+
+    Raises:
+        Refusal: there is no such judge, no one was asked that, or there was no time to read them.
+    """
+    with viewed.reading() as store:
+        labels, judges = _known(store)
+        if judge not in judges:
+            raise Refusal("not_found", f"there is no judge of the id {judge!r:.50}")
+        asked = _question(judges[judge], labels, question)[0]
+        if asked is None:
+            return []
+        said = _said(viewed, store, judges[judge], labels, asked, [])
+        return [each.shown for each in said if each.judge != each.people]
+
+
+def _known(store: Store) -> tuple[dict[str, list[HumanLabel]], dict[str, _Judge]]:
+    """The labels by their runs, and the judges by their ids."""
+    labels: dict[str, list[HumanLabel]] = {}
+    for label in store.labels():
+        labels.setdefault(label.run, []).append(label)
+    return labels, _judges(store, labels)
 
 
 def _judges(store: Store, labels: dict[str, list[HumanLabel]]) -> dict[str, _Judge]:
@@ -106,20 +144,27 @@ def _judges(store: Store, labels: dict[str, list[HumanLabel]]) -> dict[str, _Jud
     return found
 
 
+def _question(judge: _Judge, labels: dict[str, list[HumanLabel]], asked: str) -> tuple[str | None, list[str]]:
+    """The question that a judge is held against, and all that people answered about its runs."""
+    questions = list(dict.fromkeys(label.question for run in judge.runs for label in labels.get(run.id, ())))
+    if asked and asked not in questions:
+        raise Refusal(
+            "bad_request", f"no one was asked {asked!r:.200} about a run in which {judge.name!r} judged"
+        )
+    return asked or (judge.name if judge.name in questions else None), questions
+
+
 def _card(
     viewed: ViewedStore,
     store: Store,
     judge: _Judge,
     labels: dict[str, list[HumanLabel]],
-    asked: str | None,
+    asked: str,
+    *,
+    is_whole: bool,
 ) -> tuple[JudgeCard, bool]:
     """All that is known of a judge, and whether there was no time for some of it."""
-    questions = list(dict.fromkeys(label.question for run in judge.runs for label in labels.get(run.id, ())))
-    if asked is not None and asked not in questions:
-        raise Refusal(
-            "bad_request", f"no one was asked {asked!r:.200} about a run in which {judge.name!r} judged"
-        )
-    question = asked or (judge.name if judge.name in questions else None)
+    question, questions = _question(judge, labels, asked)
     said: list[_Said] = []
     notes: list[str] = []
     late = False
@@ -142,21 +187,40 @@ def _card(
             name=judge.name,
             model=None if passport is None else passport.model,
             standing=judge.standing,
-            passport_lines=[] if passport is None else passport_lines(passport),
+            traits=[] if passport is None else list(_traits(passport)),
             question=question,
             questions=questions,
             labels=len(said),
-            confusion=_confusion(said, question or ""),
+            confusion=_confusion(said, question or "") if is_whole else None,
             agreement=agreement,
             kappa=kappa,
             notes=list(dict.fromkeys(notes)),
             runs=[(run.id, run.name) for run in judge.runs[:_RUNS]],
             runs_total=len(judge.runs),
-            disagreements=differing[:_LISTED],
-            disagreements_left_out=max(0, len(differing) - _LISTED),
+            disagreements=differing[:_LISTED] if is_whole else [],
+            disagreements_total=len(differing),
         ),
         late,
     )
+
+
+def _traits(passport: Passport) -> Iterator[JudgeTrait]:
+    """What was measured of a judge, then what was not."""
+    for row in passport_rows(passport):
+        found = passport.measured[row.trait]
+        yield JudgeTrait(
+            name=row.trait,
+            what=row.what,
+            kind=trait_kind(row.trait),
+            text=row.value,
+            ends=row.interval,
+            value=found.value,
+            interval=found.interval,
+            n=row.n,
+            ideal=_IDEALS.get(row.trait),
+        )
+    for trait, why in unmeasured_rows(passport):
+        yield JudgeTrait(name=trait, what=TRAITS[trait], kind=trait_kind(trait), why=why)
 
 
 # ---------------------------------------------------------------------- what both said
@@ -228,7 +292,8 @@ def _said_in(
         if name in seen:
             continue
         seen.add(name)
-        yield _Said(said, people, weight, _shown(run, name, record, judge, label))
+        cell = (_category(people), _category(said))
+        yield _Said(said, people, weight, _shown(run, name, record, judge, label, cell))
 
 
 def _first(case: RunCase, judge: str, question: str) -> tuple[str, ReportCase, HumanLabel] | None:
@@ -241,18 +306,28 @@ def _first(case: RunCase, judge: str, question: str) -> tuple[str, ReportCase, H
     return None
 
 
-def _shown(run: RunInfo, case: str, record: ReportCase, judge: str, label: HumanLabel) -> Disagreement:
+def _shown(
+    run: RunInfo, case: str, record: ReportCase, judge: str, label: HumanLabel, cell: tuple[str, str]
+) -> Disagreement:
     result = next(each for each in record.results if each.name == judge)
     value: Rating = result.value
     return Disagreement(
         run=run.id,
+        run_name=run.name,
         case=case_id(case),
         name=case,
+        repeat=attempt_number(record)[0],
+        cell=cell,
         judge_said=_SAID[value] if isinstance(value, bool) else shown_answer(value),
         people_said=f"{label.person}: {shown_answer(label.value)}",
         reason=result.reason or "",
         note=label.note,
     )
+
+
+def _category(said: str) -> str:
+    """What was said, as the page calls it."""
+    return {"true": "pass", "false": "fail"}.get(said, said)
 
 
 def _weights(
@@ -298,11 +373,10 @@ def _confusion(said: Sequence[_Said], question: str) -> Chart | None:
     if set(labels) <= {"true", "false"}:
         labels = ["true", "false"]
     counts = Counter((each.people, each.judge) for each in said)
-    shown = {"true": "pass", "false": "fail"} if labels == ["true", "false"] else {}
     return Chart(
         title=f"People and judge: {question}",
         kind="matrix",
-        labels=[shown.get(each, each) for each in labels],
+        labels=[_category(each) for each in labels],
         matrix=[[counts[people, judge] for judge in labels] for people in labels],
         x_label="the judge",
         y_label="people",

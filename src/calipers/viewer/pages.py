@@ -42,9 +42,8 @@ FIRST_CALLS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
     ("/compare", ("/compare?",)),
     ("/compare/{case}", ("/compare/{case}?",)),
     ("/label", ("/label",)),
-    ("/label/{rest:path}", ()),
     ("/judges", ("/judges",)),
-    ("/judges/{judge}", ("/judges",)),
+    ("/judges/{judge}", ("/judges?judge={judge}",)),
     ("/datasets/{name:any}", ()),
 )
 """The addresses of pages, each with the calls that its page makes first, as the browser writes them. A `?` at the end of a call stands for the

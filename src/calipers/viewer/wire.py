@@ -11,8 +11,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from calipers.comparison.flips import Flip, FlippedAssertion
-from calipers.comparison.trace_difference import TraceDifference
+from calipers.comparison.flips import FlippedAssertion
 from calipers.report.passport import Standing
 from calipers.stats.estimate import Estimate
 from calipers.stats.interval import Interval
@@ -869,43 +868,164 @@ class CompareAnswer(_Wire, kw_only=True, frozen=True):
     timed_out: bool = False
 
 
+CaseOutcome: TypeAlias = Literal[
+    "broken", "fixed", "moved", "passed", "failed", "baseline", "candidate", "other"
+]
+"""What became of a case from one run to another: a flip; it passes, or does not, in both; only one of the runs has it; these are two
+cases of one name."""
+
+
+class AttemptBrief(_Wire, kw_only=True, frozen=True):
+    """An attempt at a case, at a glance."""
+
+    position: int
+    mark: Mark
+    gave: str
+    """The beginning of its output; "" if its task did not finish."""
+    why: str = ""
+    """The first complaint about it."""
+    seconds: float | None = None
+
+
+class CaseInRun(_Wire, kw_only=True, frozen=True):
+    """A case as one of the compared runs has it."""
+
+    id: str
+    """"" where the run does not have it."""
+    name: str
+    changed: bool = False
+    """Whether it has the same name as in the first run, but another content: then it is another case."""
+    attempts: list[AttemptBrief]
+    """In their order: of those of two runs, the first belongs to the first."""
+    attempts_left_out: int = 0
+    marks: str
+    """Of all attempts."""
+
+
+class ComparedAttempt(_Wire, kw_only=True, frozen=True):
+    """An attempt that is shown beside one of the other run."""
+
+    number: int
+    """Which of the attempts at its case it is, from 1."""
+    position: int
+    mark: Mark
+    gave: ShownValue
+    """Its output, or its conversation line by line, or why its task failed."""
+    failed: bool
+    """Whether its task did."""
+    traceback: str = ""
+    seconds: float | None = None
+    cost: Money | None = None
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    sounds: list[Sound] = []
+    hearing: Hearing | None = None
+    has_trace: bool = False
+
+
+class CaseFlip(_Wire, kw_only=True, frozen=True):
+    """That a case passes in one of two runs only."""
+
+    way: Literal["fixed", "broken", "moved"]
+    evaluators: list[str]
+    """Those of which most attempts of one run hold, and not of the other."""
+    noise: float | None
+    """How far noise explains it, from 0 to 1; `None` while that is not known."""
+    basis: Literal["attempts", "other flips"]
+
+
 class ComparedColumn(_Wire, kw_only=True, frozen=True):
-    """What one evaluator said of the two attempts."""
+    """What one evaluator said of two attempts."""
 
     name: str
     differs: bool
+    """Whether it gave them other values."""
     sides: list[CellJudgement | None]
+    makers: list[str] = []
+    """Both evaluators as they would be written, where they are not the same."""
 
 
 class ComparedCaseAnswer(_Wire, kw_only=True, frozen=True):
-    """`GET /compare/{case}?a=&b=&q=&ra=&rb=`: one case in two runs, side by side. `ra` and `rb` say which attempt of each is shown, from 1."""
+    """`GET /compare/{case}?a=&b=…&of=&q=&ra=&rb=`: one case in two of the compared runs, side by side; the parameters are those of `GET /compare`.
+
+    `ra` and `rb` say which attempt of the first run, and of the one at the place `of`, is shown, from 1. Default: of each the first that came
+    out as the case did, which passes if most of its attempts do.
+    """
 
     name: str
-    names: list[str]
-    """What the case is called in either run; "" where a run does not have it."""
     id: str
     runs: list[ComparedRun]
-    input: ShownValue
-    expected: ShownValue
-    inputs: list[ShownValue] = []
-    """Of either run, where they are not the same: then these are two cases of one name."""
-    sides: list[AttemptView | None]
-    """The attempts that are shown: of each run the first that came out as the case did; `None` where a run lacks the case."""
-    marks: list[str]
-    """Of all attempts of either run."""
-    cases: list[str]
-    """The ids of the case in either run; "" where a run does not have it."""
-    flip: Flip | None = None
+    of: int
+    reading: CompareReading | None
+    """Not `None`: the runs are still being compared, so that flips, renamed cases and neighbours are not known yet. Ask again."""
+    cases: list[CaseInRun]
+    """The case in each run."""
+    differing: list[Literal["inputs", "expected output", "metadata"]]
+    """What differs, where these are two cases of one name."""
+    outcome: CaseOutcome
+    counts: str
+    """Attempts that passed: `3/3 → 0/3`; "" where a run lacks the case."""
+    flip: CaseFlip | None = None
+    inputs: list[ShownValue]
+    """Of the case; two where they differ."""
+    expected: list[ShownValue]
+    expected_calls: list[ShownValue]
+    sides: list[ComparedAttempt | None]
+    """The attempts that are shown; `None` where the run lacks the case."""
     rows: list[ComparedColumn]
-    """What every evaluator said of the two attempts."""
-    trace: TraceDifference | None = None
-    trace_words: list[str] = []
-    """The difference of the traces in words, or why they are not compared."""
+    """What every evaluator said of the two; those that gave other values come first."""
     previous: str | None = None
+    """The flips before and after it among those that meet the filter."""
     next: str | None = None
     at: int | None = None
-    """Its place among the flips that meet the filter, from 0; `None` if it is none of them."""
-    of: int | None = None
+    """Its place among them, from 0; `None` if it is none of them."""
+    flips: int | None = None
+    """How many there are."""
+    left_out: list[str] = []
+    """What there was no time for, in words."""
+    timed_out: bool = False
+
+
+class AlignedValue(_Wire, kw_only=True, frozen=True):
+    """A value of a step that is not the same in two traces."""
+
+    path: str
+    """Where: `arguments.city`, `output.items[0]`, `error`."""
+    sides: list[ShownValue]
+    """Missing where only the other one has it."""
+
+
+class AlignedStep(_Wire, kw_only=True, frozen=True):
+    """A step of two traces, or of one of them."""
+
+    kind: Literal["user", "agent", "model", "tool"]
+    ids: list[int | None]
+    """Of the step in each trace, by which `GET /runs/{run}/attempts/{position}/steps` knows it; `None` where the trace lacks it."""
+    numbers: list[int | None]
+    """Its place in each trace, from 1."""
+    shown: list[str]
+    """The step in short, in each trace."""
+    same: bool
+    values: list[AlignedValue] = []
+    values_left_out: int = 0
+
+
+class AlignedTracesAnswer(_Wire, kw_only=True, frozen=True):
+    """`GET /traces?a=&b=&at_a=&at_b=`: the traces of two attempts step by step: `a` and `b` are runs, `at_a` and `at_b` positions of attempts."""
+
+    lines: list[str]
+    """Where they part, and what differs there, in words; or why they are not compared."""
+    facts: list[list[str]]
+    """What each of them adds up to: steps, time, tokens, cost."""
+    steps: list[AlignedStep]
+    first: int | None
+    """The place of the first step that is not the same, from 0; `None` if they do not part."""
+    begin: int = 0
+    """The place of the first step of `steps`: those before it are all the same, and too many to be sent."""
+    total: int
+    """Aligned steps."""
+    cut: bool = False
+    """Whether the steps were not aligned from where they part on, since they are too many."""
 
 
 # ---------------------------------------------------------------------- labels and judges
@@ -1045,12 +1165,42 @@ class Disagreement(_Wire, kw_only=True, frozen=True):
     """A case of which a judge says something else than people do."""
 
     run: str
+    run_name: str
     case: str
     name: str
+    repeat: int
+    """Which attempt at the case both judged, from 1."""
     judge_said: str
     people_said: str
+    """Who of them, and what: `ann: no`."""
+    cell: tuple[str, str]
+    """What people and the judge said, as the confusion has it: `fail`, `pass`."""
     reason: str
+    """That the judge gave."""
     note: str = ""
+    """Of the person."""
+
+
+class JudgeTrait(_Wire, kw_only=True, frozen=True):
+    """One number of a judge's passport, as `calipers judge check` says it."""
+
+    name: str
+    """`agreement`, `kappa`, `order_bias`, …"""
+    what: str
+    """`judge and people say the same`."""
+    kind: Literal["rate", "number", "difference"]
+    text: str = ""
+    """"" if it was not measured."""
+    ends: str = ""
+    """Its interval."""
+    value: float | None = None
+    interval: Interval | None = None
+    n: int = 0
+    """What it was measured on."""
+    ideal: float | None = None
+    """What it would be of a judge that is always right; `None`: that depends on what is judged."""
+    why: str = ""
+    """Why it was not measured."""
 
 
 class JudgeCard(_Wire, kw_only=True, frozen=True):
@@ -1062,7 +1212,8 @@ class JudgeCard(_Wire, kw_only=True, frozen=True):
     """That it asks, as its passport says."""
     standing: Standing | None
     """`None`: it is an evaluator that is no judge, and people were asked the same."""
-    passport_lines: list[str]
+    traits: list[JudgeTrait]
+    """Of its passport, or of that of another judge of its name; empty if there is none."""
     question: str | None
     """Whose answers it is held against; `None`: people have answered nothing about its runs."""
     questions: list[str]
@@ -1080,16 +1231,20 @@ class JudgeCard(_Wire, kw_only=True, frozen=True):
     """Where it judged, the newest first: id and name of up to ten runs."""
     runs_total: int
     disagreements: list[Disagreement]
-    disagreements_left_out: int = 0
+    """The first hundred, where one judge was asked for; else none."""
+    disagreements_total: int = 0
 
 
 class JudgesAnswer(_Wire, kw_only=True, frozen=True):
     """`GET /judges?judge=&question=`: the judges of the store's runs, the one that judged last first.
 
-    A judge is held against the answers to the question that is called like it; `question` names another one for the card of the id `judge`.
+    With `judge`, an id, only that one, with the cases on which it and people disagree. A judge is held against the answers to the question that is
+    called like it; `question` names another one for it.
     """
 
     judges: list[JudgeCard]
+    names: list[tuple[str, str]]
+    """Id and name of all judges."""
     timed_out: bool = False
 
 
@@ -1155,7 +1310,7 @@ class RunsChanged(_Wire, kw_only=True, frozen=True):
 
 ANSWERS: tuple[type[Any], ...] = (
     ProblemAnswer, SessionAnswer, RunsAnswer, TrendAnswer, RunAnswer, SlicesAnswer, FacetsAnswer, GroupsAnswer, CasesAnswer,
-    CaseAnswer, HistoryAnswer, TraceAnswer, StepsAnswer, FoundStepsAnswer, CompareAnswer, ComparedCaseAnswer, LabelsAnswer,
-    LabelItemAnswer, LabelWrite, LabelUndo, JudgesAnswer, FilterAnswer, CompletionsAnswer, Progress, RunsChanged,
+    CaseAnswer, HistoryAnswer, TraceAnswer, StepsAnswer, FoundStepsAnswer, CompareAnswer, ComparedCaseAnswer,
+    AlignedTracesAnswer, LabelsAnswer, LabelItemAnswer, LabelWrite, LabelUndo, JudgesAnswer, FilterAnswer, CompletionsAnswer, Progress, RunsChanged,
 )  # fmt: skip
 """What the page's types are made of."""

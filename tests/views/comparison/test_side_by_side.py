@@ -131,3 +131,20 @@ def test_a_trace_that_is_missing_is_said():
     found = case_traces(Sided("one", before), Sided("two", after))
     assert found == (["trace: not compared: this attempt of two left none"], [])
     assert case_traces(Sided("two", after), Sided("two", after)) == ([], [])
+
+
+def test_of_traces_that_are_too_long_to_be_aligned_it_is_said_where_they_part():
+    same = [ToolCall("find", {"n": n}) for n in range(2)]
+    one, two = (same + [ToolCall(name, {"n": n}) for n in range(1_001)] for name in ("book", "cancel"))
+    before, after = find_case(run(agent(*one)), run(agent(*two)), "c")
+    found = case_traces(Sided("one", before), Sided("two", after))
+    assert [tuple(row) for row in found.rows] == [
+        ("", ["1 find(n=0)"], ["1 find(n=0)"]),
+        ("", ["2 find(n=1)"], ["2 find(n=1)"]),
+        ("≠", ["3 book(n=0)"], []),
+        ("≠", [], ["3 cancel(n=0)"]),
+    ]
+    assert found.lines == [
+        "trace: parts at step 3: cancel(n=0) instead of book(n=0)",
+        "trace: not aligned from there on: 1,003 and 1,003 steps are too many",
+    ]

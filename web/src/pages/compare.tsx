@@ -15,14 +15,14 @@ import { KeyCap } from "../parts/key";
 import { Menu } from "../parts/menu";
 import { Answered, Page } from "../parts/page";
 import { oneLine, Plain } from "../parts/plain";
+import { Reading, useReading } from "../parts/reading";
 import { SimpleTable } from "../parts/simple-table";
 import { go, withQuery } from "../router";
 import type { PageProps } from "../routes";
 import { TEXTS } from "../texts";
-import type { CompareAnswer, ComparedPair, CompareReading, DifferenceRow } from "../wire";
+import type { CompareAnswer, ComparedPair, DifferenceRow } from "../wire";
 import "./compare.css";
 
-const AGAIN = 600;
 const FEW_SLICES = 8;
 
 export default function Compare({ place }: PageProps) {
@@ -83,17 +83,6 @@ function titleOf(answer: CompareAnswer | undefined): string {
   return more.length ? TEXTS.compare.several(plural(more.length + 1, "run"), baseline) : TEXTS.compare.against(oneLine(second.name, 60), baseline);
 }
 
-/** While long runs are compared, ask now and then how far that is. */
-function useReading(asked: Asked<CompareAnswer>): void {
-  const reading = asked.answer?.reading;
-  const isGoing = !!reading && !reading.failed && !asked.error;
-  useEffect(() => {
-    if (!isGoing) return undefined;
-    const timer = setTimeout(asked.again, AGAIN);
-    return () => clearTimeout(timer);
-  }, [asked.answer, isGoing]);
-}
-
 /** An address with names of runs, or with `latest`, becomes one with their ids, which stay what they are. */
 function useIds({ answer, isCurrent }: Asked<CompareAnswer>, asking: Comparison): void {
   useEffect(() => {
@@ -101,28 +90,6 @@ function useIds({ answer, isCurrent }: Asked<CompareAnswer>, asking: Comparison)
     const runs = answer.runs.map((each) => each.run.id);
     if (runs.join() !== asking.runs.join()) go(comparePage({ ...asking, runs }), { replace: true });
   }, [answer, isCurrent]);
-}
-
-function Reading({ reading, again }: { reading: CompareReading; again: () => void }) {
-  if (reading.failed)
-    return (
-      <div class="trouble" role="alert">
-        <p class="trouble-head">{TEXTS.compare.failed}</p>
-        <p>{reading.failed}</p>
-        <p class="trouble-ways">
-          <button type="button" onClick={again}>
-            {TEXTS.trouble.again}
-          </button>
-        </p>
-      </div>
-    );
-  const text = TEXTS.compare.readSoFar(count(reading.read), count(reading.of));
-  return (
-    <section class="compare-reading" aria-label={TEXTS.compare.reading}>
-      <p>{TEXTS.compare.reading}</p>
-      <progress value={reading.of ? reading.read / reading.of : 0} aria-label={text} /> <span class="number">{text}</span>
-    </section>
-  );
 }
 
 function Found({ answer, asking, asked }: { answer: CompareAnswer; asking: Comparison; asked: Asked<CompareAnswer> }) {

@@ -1,7 +1,9 @@
 // The judges of the store, and how far to believe them.
-import { Page } from "../parts/page";
 import type { PageProps } from "../routes";
+import { JudgeList } from "./judge-list";
+import { JudgePage } from "./judge-page";
+import "./judges.css";
 
-export default function Judges(_: PageProps) {
-  return <Page title="Judges">{null}</Page>;
+export default function Judges({ place, id }: PageProps & { id?: string }) {
+  return id === undefined ? <JudgeList /> : <JudgePage id={id} query={place.query} />;
 }

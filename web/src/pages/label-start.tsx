@@ -5,6 +5,7 @@ import { count, plural } from "../numbers";
 import { Answered, Page } from "../parts/page";
 import { setPerson, usePerson } from "../parts/person";
 import { Plain, oneLine } from "../parts/plain";
+import { labelPage } from "../parts/question";
 import { Missing, SimpleTable } from "../parts/simple-table";
 import { address, go } from "../router";
 import { useSession } from "../shell";
@@ -29,13 +30,6 @@ export function LabelStart({ query }: { query: URLSearchParams }) {
   );
 }
 
-/** The answers of a question, as an address says them. */
-export function answersOf(question: LabelQuestion): { scale?: string; choices?: string } {
-  const { kind, choices } = question;
-  if (kind === "scale") return { scale: `${choices[0]}-${choices[choices.length - 1]}` };
-  return kind === "choices" ? { choices: choices.join(",") } : {};
-}
-
 function Questions({ questions }: { questions: LabelQuestion[] }) {
   if (!questions.length) return <p class="quiet">{WORDS.none}</p>;
   return (
@@ -50,7 +44,7 @@ function Questions({ questions }: { questions: LabelQuestion[] }) {
             title: WORDS.columns.question,
             plain: (row) => row.question,
             cell: (row) => (
-              <a class="label-question" href={address(["label"], { run: row.run, question: row.question, ...answersOf(row) })}>
+              <a class="label-question" href={labelPage(row)}>
                 <Plain text={oneLine(row.question, 200)} />
               </a>
             ),

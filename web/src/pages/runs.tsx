@@ -1,5 +1,5 @@
 // The list of runs: which run, how good and how sure, whether a gate decided, and what is running.
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import { call, read, Refused, useAnswer } from "../api";
 import { useCounted } from "../counted";
 import { useAllProgress, useRunsChanged } from "../events";
@@ -13,6 +13,7 @@ import { KeyCap } from "../parts/key";
 import { compareAddress, useMarked } from "../parts/marked";
 import { Page, Trouble, Waiting } from "../parts/page";
 import { oneLine } from "../parts/plain";
+import { useRows } from "../parts/rows";
 import { Commit, GateView, RunStateView, withProgress } from "../parts/run-facts";
 import { CsvLink, SimpleTable } from "../parts/simple-table";
 import { Ago } from "../parts/time";
@@ -151,24 +152,11 @@ function useMoreRows(answer: RunsAnswer | undefined, q: string, sort: string) {
 
 /** `j`, `k`, `Enter` and `x` over the rows of the list. */
 function useRowKeys(rows: RunRow[], toggle: (run: string) => void): [string | null, (run: string) => void] {
-  const [here, setHere] = useState<string | null>(null);
-  const newest = useRef(rows);
-  newest.current = rows;
-  const step = (way: number) => {
-    const at = newest.current.findIndex((row) => row.id === here);
-    const next = newest.current[at < 0 ? 0 : Math.min(Math.max(at + way, 0), newest.current.length - 1)];
-    if (!next) return;
-    setHere(next.id);
-    const link = document.querySelector<HTMLElement>(`[data-row="${CSS.escape(next.id)}"] .row-link`);
-    link?.focus({ preventScroll: true });
-    link?.scrollIntoView({ block: "nearest" });
-  };
-  useKeys(TEXTS.keys.table, [
-    { keys: ["j", "ArrowDown"], does: TEXTS.tables.down, run: () => step(1) },
-    { keys: ["k", "ArrowUp"], does: TEXTS.tables.up, run: () => step(-1) },
-    { keys: "Enter", does: TEXTS.tables.enter, run: () => here && go(address(["runs", here])) },
-    { keys: "x", does: TEXTS.tables.mark, when: here !== null, run: () => here && toggle(here) },
-  ]);
+  const [here, setHere] = useRows(
+    rows.map((row) => row.id),
+    (run) => go(address(["runs", run])),
+  );
+  useKeys(TEXTS.keys.table, [{ keys: "x", does: TEXTS.tables.mark, when: here !== null, run: () => here && toggle(here) }]);
   return [here, setHere];
 }
 

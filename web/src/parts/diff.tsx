@@ -42,13 +42,13 @@ export function InlineDiff({ before, after, beforeName, afterName }: Omit<DiffPr
   const runs = useMemo(() => inOneLine(withoutCodes(before), withoutCodes(after)), [before, after]);
   if (before === after) return <Plain text={before} />;
   return (
-    <>
+    <span class="diff-inline">
       {runs.map((run, index) => (
         <span key={index} title={run.kind === "gone" ? TEXTS.value.onlyIn(beforeName) : run.kind === "new" ? TEXTS.value.onlyIn(afterName) : undefined}>
           <RunView run={run} signed />
         </span>
       ))}
-    </>
+    </span>
   );
 }
 

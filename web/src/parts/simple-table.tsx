@@ -78,7 +78,7 @@ export function SimpleTable<Row>(options: SimpleTableOptions<Row>) {
           </button>
         )}
         {tools}
-        {csv !== null && <CsvLink href={csv} make={() => save(fileName(label, "csv"), "text/csv", plainTable(columns, rows))} />}
+        {csv !== null && <CsvLink href={csv} make={() => saveTable(label, columns, rows)} />}
       </div>
     </div>
   );
@@ -88,12 +88,14 @@ function isNothing(value: string | number | null | undefined): boolean {
   return value === null || value === undefined || value === "";
 }
 
-function plainTable<Row>(columns: Column<Row>[], rows: Row[]): string {
+/** Save what each column calls plain as a CSV file. */
+export function saveTable<Row>(label: string, columns: Column<Row>[], rows: Row[]): void {
   const saved = columns.filter((column) => column.plain);
-  return csvOf(
+  const text = csvOf(
     saved.map((column) => column.title),
     rows.map((row) => saved.map((column) => column.plain?.(row))),
   );
+  save(fileName(label, "csv"), "text/csv", text);
 }
 
 /** What stands where nothing is known. */

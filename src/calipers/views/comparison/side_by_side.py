@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from calipers.comparison.case_pairs import Record, RunCase, attempt_number
 from calipers.comparison.evaluator_changes import written
-from calipers.comparison.trace_difference import TraceDifference, compare_traces
+from calipers.comparison.trace_difference import TraceBudget, TraceDifference, compare_traces
 from calipers.data.jsonable import plain
 from calipers.data.record import ReportCase
+from calipers.data.trace import Trace
 from calipers.data.value_text import show
 from calipers.stats.number_text import number, plural, seconds
 from calipers.views.outcome import ExpectedCalls
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from rich.console import Console, Group
 
 _MOST_ALIGNED = 1_000_000
-"""Pairs of steps up to which traces are aligned; that takes some seconds."""
+"""Pairs of steps up to which traces are aligned from where they part on; that takes some seconds."""
 
 
 class Sided(NamedTuple):
@@ -93,26 +94,35 @@ class CaseTraces(NamedTuple):
 def case_traces(baseline: Sided, candidate: Sided, *, encoding: str = "utf-8") -> CaseTraces:
     """What the agents did; nothing where no attempt left a trace."""
     sides = [(side, _typical(side.case)) for side in (baseline, candidate) if side.case is not None]
-    traces = [record.trace for _, record in sides]
-    if all(trace is None for trace in traces):
+    if all(record.trace is None for _, record in sides):
         return CaseTraces([], [])
-    lines = [
-        f"trace: shown is attempt {attempt_number(record)[0]} of {side.label}"
+    shown = [
+        f"shown is attempt {attempt_number(record)[0]} of {side.label}"
         for side, record in sides
         if attempt_number(record)[1] > 1
     ]
-    for (side, _), trace in zip(sides, traces, strict=True):
-        if trace is None:
-            lines.append(f"trace: not compared: this attempt of {side.label} left none")
-    one, two = traces if len(traces) == 2 else (None, None)
-    if one is None or two is None:
-        return CaseTraces(lines, [])
-    if len(one.turns) * len(two.turns) > _MOST_ALIGNED:
+    said, difference = traces_said([(side.label, record.trace) for side, record in sides])
+    rows = () if difference is None else _steps(difference, "≠" if is_unicode(encoding) else "!=")
+    return CaseTraces([f"trace: {line}" for line in (*shown, *said)], list(rows))
+
+
+def traces_said(sides: Sequence[tuple[str, Trace | None]]) -> tuple[list[str], TraceDifference | None]:
+    """What is said of the traces of two attempts, and how they differ; `None` where they cannot be compared.
+
+    Args:
+        sides: what each run is called, with the trace of its attempt; only one where the other run lacks the case.
+    """
+    missing = [label for label, trace in sides if trace is None]
+    traces = [trace for _, trace in sides if trace is not None]
+    if len(traces) < 2:
+        return [f"not compared: this attempt of {label} left none" for label in missing], None
+    one, two = traces
+    difference = compare_traces(one, two, budget=TraceBudget(within=_MOST_ALIGNED))
+    said = difference_lines(difference)
+    if difference.cut:
         steps = f"{len(one.turns):,} and {plural(len(two.turns), 'step')}"
-        return CaseTraces([*lines, f"trace: not compared: {steps} are too many to align"], [])
-    difference = compare_traces(one, two)
-    lines += [f"trace: {line}" for line in difference_lines(difference)]
-    return CaseTraces(lines, list(_steps(difference, "≠" if is_unicode(encoding) else "!=")))
+        said.append(f"not aligned from there on: {steps} are too many")
+    return said, difference
 
 
 def _steps(difference: TraceDifference, mark: str) -> Iterator[_Row]:
