@@ -59,7 +59,8 @@ def test_a_conversation_stands_turn_by_turn_as_the_report_says_it(
     assert [(turn.number, turn.asked.text, turn.answered.text) for turn in talk.turns] == [
         (turn.number, turn.asked, turn.answered) for turn in said.turns
     ]
-    assert [turn.steps for turn in talk.turns] == [[], ["called look_up(order=17)"]]
+    steps = [[(step.kind, step.text) for step in turn.steps] for turn in talk.turns]
+    assert steps == [[], [("tool", "called look_up(order=17)")]]
     assert [turn.facts for turn in talk.turns] == [["goal not reached yet"], ["goal reached"]]
 
 
@@ -90,3 +91,33 @@ def test_an_output_that_only_looks_like_a_conversation_is_an_output(store: Store
     )
     attempt = attempt_of(store, view)
     assert (attempt.talk, attempt.tree, attempt.output.kind) == (None, [], "json")
+
+
+def test_a_value_that_is_a_list_of_messages_is_read_as_a_conversation_too(store: Store, view: View) -> None:
+    asked = [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "Where is order 17?"}]
+    called = {"id": "c1", "type": "function", "function": {"name": "look_up", "arguments": '{"order": 17}'}}
+
+    def answer(inputs: Any) -> list[dict[str, Any]]:
+        return [
+            {"role": "assistant", "content": "I look.", "tool_calls": [called]},
+            {"role": "tool", "tool_call_id": "c1", "content": "sent"},
+            {"role": "assistant", "content": "It was sent."},
+        ]
+
+    cases = [Case(name="talk", inputs={"messages": asked, "user": 3})]
+    Dataset(cases=cases).evaluate_sync(answer, store=store, progress=False)
+    found = case_answer(view(store), "latest", case_id("talk"))
+    given, made = found.input.talk, found.attempts[0].output.talk
+    assert given is not None
+    assert made is not None
+    assert (given.instructions, [turn.asked.text for turn in given.turns]) == (
+        "Be kind.",
+        ["Where is order 17?"],
+    )
+    (turn,) = made.turns
+    assert (turn.asked.kind, turn.answered.text) == ("missing", "It was sent.")
+    assert [(step.kind, step.text) for step in turn.steps] == [
+        ("agent", "I look."),
+        ("tool", "called look_up(order=17)"),
+    ]
+    assert found.attempts[0].talk is None, "what Calipers held itself has a view of its own"

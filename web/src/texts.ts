@@ -302,7 +302,7 @@ export const TEXTS = {
 
   // ------------------------------------------------------------ values
   value: {
-    looks: { text: "Text", tree: "Tree", markdown: "Markdown", diff: "Diff" },
+    looks: { talk: "Conversation", text: "Text", tree: "Tree", markdown: "Markdown", diff: "Diff" },
     looksOf: (name: string) => `How to show: ${name}`,
     missing: "none",
     empty: "(empty)",
@@ -397,6 +397,7 @@ export const TEXTS = {
     allBranches: (count: number) => `all ${count}`,
     moreTurns: (count: number) => `Show more of ${count} turns`,
     turnsLeftOut: (count: number) => `${count} more turns are not shown: the JSON view has them.`,
+    instructions: "Told beforehand",
     ended: "Ended:",
     further: "Further facts",
     labels: "Labels of people",

@@ -291,11 +291,9 @@ export interface CasesAnswer {
   searched: number;
 }
 
-export interface ShownValue {
-  kind: "json" | "missing" | "text";
+export interface TalkStep {
+  kind: "agent" | "model" | "tool";
   text: string;
-  length: number;
-  href: string | null;
 }
 
 export interface CellJudgement {
@@ -311,21 +309,12 @@ export interface CellJudgement {
   details: ShownValue | null;
 }
 
-export interface TraceSummary {
-  title: string;
-  steps: number;
-  facts: string[];
-  notes: string[];
-  extent: number | null;
-  failed_step: number | null;
-}
-
 export interface TalkTurn {
   number: number;
   branch: number | null;
   asked: ShownValue;
   answered: ShownValue;
-  steps: string[];
+  steps: TalkStep[];
   facts: string[];
   judgements: CellJudgement[];
 }
@@ -333,10 +322,28 @@ export interface TalkTurn {
 export interface Talk {
   asker: string;
   answerer: string;
+  instructions: string;
   opening: string;
   turns: TalkTurn[];
   stopped: string | null;
   left_out: number;
+}
+
+export interface ShownValue {
+  kind: "json" | "missing" | "text";
+  text: string;
+  length: number;
+  href: string | null;
+  talk: Talk | null;
+}
+
+export interface TraceSummary {
+  title: string;
+  steps: number;
+  facts: string[];
+  notes: string[];
+  extent: number | null;
+  failed_step: number | null;
 }
 
 export interface Sound {

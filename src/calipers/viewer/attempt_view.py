@@ -20,17 +20,17 @@ from calipers.data.spending import (
     OUTPUT_TOKENS,
     UNPRICED_CALLS,
 )
-from calipers.data.trace import Turn
 from calipers.errors import CalipersError
 from calipers.stats.number_text import dollars, number
-from calipers.views.outcome import Outcome, Record, call_text, outcome_of
+from calipers.views.outcome import Outcome, Record, outcome_of
 from calipers.views.rollout_tree import rollout_tree
-from calipers.views.transcript import Transcript, TranscriptTurn, rollout_transcript
+from calipers.views.transcript import rollout_transcript
 
 from .attempt_parts import AttemptParts
 from .hearing import hearing
 from .label_item import person_label
-from .shown_value import MOST, blob_address, shown_json, shown_text, shown_value
+from .shown_talk import shown_talk, value_with_talk
+from .shown_value import MOST, blob_address, shown_json, shown_text
 from .wire import (
     AttemptView,
     CellJudgement,
@@ -40,7 +40,6 @@ from .wire import (
     ShownValue,
     Sound,
     Talk,
-    TalkTurn,
     TraceSummary,
     TreeTurn,
 )
@@ -55,12 +54,8 @@ _ATTRIBUTES: Final = 200
 """Attributes that are listed."""
 _SMALL: Final = 4_000
 """Characters of an attribute, of the details of a result, and of a turn, where there are many."""
-_TURNS: Final = 300
-"""Turns of a conversation."""
 _JUDGEMENTS: Final = 500
 """What evaluators said, as far as it is listed."""
-_STEPS: Final = 50
-"""Calls of one turn that are named."""
 
 
 def attempt_view(
@@ -97,7 +92,7 @@ def attempt_view(
         position=position,
         repeat=parts.attempt.repeat,
         mark=mark_of(record),
-        output=shown_json(parts.part("output") or b"", address("output"), most=most),
+        output=value_with_talk(parts.part("output") or b"", address("output"), most=most),
         error=shown_text(parts.error, "", most=most).text or None,
         error_type=record.error_type if isinstance(record, ReportCaseFailure) else None,
         traceback=parts.stacktrace[-most:],
@@ -229,41 +224,9 @@ def _talk(parts: AttemptParts, data: Any, judges: frozenset[str], *, most: int) 
     if data is None or not isinstance(parts.record, ReportCase):
         return None
     talk = rollout_transcript(data, parts.record.results)
-    return None if talk is None else shown_talk(talk, judges, most=most)
-
-
-def shown_talk(talk: Transcript, judges: frozenset[str] = frozenset(), *, most: int = MOST) -> Talk:
-    """A conversation."""
-    return Talk(
-        asker=talk.asker,
-        answerer=talk.answerer,
-        opening=talk.opening[:most],
-        turns=[_turn(turn, judges, most) for turn in talk.turns[:_TURNS]],
-        stopped=None if talk.stopped is None else talk.stopped[:_SMALL],
-        left_out=max(0, len(talk.turns) - _TURNS),
-    )
-
-
-def _turn(turn: TranscriptTurn, judges: frozenset[str], most: int) -> TalkTurn:
-    steps = [_step(each) for each in turn.done[:_STEPS]]
-    if len(turn.done) > _STEPS:
-        steps.append(f"… and {len(turn.done) - _STEPS:,} more")
-    return TalkTurn(
-        number=turn.number,
-        branch=turn.branch,
-        asked=shown_value(turn.asked, is_there=turn.asked is not None, most=most),
-        answered=shown_value(turn.answered, is_there=turn.answered is not None, most=most),
-        steps=steps,
-        facts=list(turn.facts),
-        judgements=[_result(each, judges, None) for each in turn.results],
-    )
-
-
-def _step(turn: Turn) -> str:
-    """A step between two messages, in words."""
-    if turn.tool_call is not None:
-        return f"called {call_text(turn.tool_call)}"
-    return f"asked {turn.llm_call.model}" if turn.llm_call is not None else turn.content
+    if talk is None:
+        return None
+    return shown_talk(talk, lambda result: _result(result, judges, None), most=most)
 
 
 def _tree(data: Any) -> list[TreeTurn]:

@@ -20,7 +20,8 @@ from .refusal import Refusal
 from .run_counter import RunCounter
 from .run_index import RunIndex
 from .run_rows import run_row
-from .shown_value import MISSING, MOST, blob_address, shown_json
+from .shown_talk import value_with_talk
+from .shown_value import MISSING, MOST, blob_address
 from .trace_answers import read_trace_of, summary_of
 from .viewed_store import ViewedStore
 from .wire import CaseAnswer, ShownValue, TraceSummary
@@ -177,7 +178,7 @@ def part_value(parts: AttemptParts, name: str) -> ShownValue:
     raw = parts.part(name)
     if not raw:
         return MISSING
-    return shown_json(raw, blob_address(parts.run.id, parts.attempt.position, name))
+    return value_with_talk(raw, blob_address(parts.run.id, parts.attempt.position, name))
 
 
 class _Summaries:

@@ -15,8 +15,9 @@ from calipers.views.people_agreement import shown_answer
 from calipers.views.trace_statement import trace_statement
 from calipers.views.transcript import transcript_of
 
+from .shown_talk import shown_with_talk
 from .shown_value import MISSING, shown_value
-from .wire import LabelItem, LabelPlan, PersonLabel, Talk, TalkTurn, TraceSummary
+from .wire import LabelItem, LabelPlan, PersonLabel, Talk, TalkStep, TalkTurn, TraceSummary
 
 
 def label_item(record: Record, plan: LabelPlan, *, position: int, repeat: int, repeats: int) -> LabelItem:
@@ -39,10 +40,10 @@ def label_item(record: Record, plan: LabelPlan, *, position: int, repeat: int, r
         repeat=repeat,
         repeats=repeats,
         number=0,
-        input=shown_value(record.inputs),
+        input=shown_with_talk(record.inputs),
         output=MISSING
         if isinstance(record, ReportCaseFailure) or talk is not None
-        else shown_value(record.output),
+        else shown_with_talk(record.output),
         error=error,
         expected=None if plan.hide_expected else shown_value(record.expected_output, is_there=expects),
         expected_calls=None
@@ -89,7 +90,11 @@ def _talk(record: Record) -> Talk | None:
                 branch=turn.branch,
                 asked=shown_value(turn.asked),
                 answered=shown_value(turn.answered),
-                steps=[call_text(done.tool_call) for done in turn.done if done.tool_call is not None],
+                steps=[
+                    TalkStep(kind="tool", text=call_text(done.tool_call))
+                    for done in turn.done
+                    if done.tool_call is not None
+                ],
             )
             for turn in found.turns
         ],

@@ -81,6 +81,8 @@ class ShownValue(_Wire, kw_only=True, frozen=True):
     """Of the whole, in characters."""
     href: str | None = None
     """Where the whole can be downloaded; `None` if `text` is the whole."""
+    talk: "Talk | None" = None
+    """The value as a conversation, if it is a list of messages."""
 
 
 # ---------------------------------------------------------------------- the session
@@ -522,6 +524,14 @@ class Hearing(_Wire, kw_only=True, frozen=True):
     word_error_rate: float | None = None
 
 
+class TalkStep(_Wire, kw_only=True, frozen=True):
+    """What was done, or said by the way, before the answer."""
+
+    kind: Literal["tool", "model", "agent"]
+    text: str
+    """In words."""
+
+
 class TalkTurn(_Wire, kw_only=True, frozen=True):
     """A turn of a conversation."""
 
@@ -529,8 +539,7 @@ class TalkTurn(_Wire, kw_only=True, frozen=True):
     branch: int | None = None
     asked: ShownValue
     answered: ShownValue
-    steps: list[str] = []
-    """Calls in between, in words."""
+    steps: list[TalkStep] = []
     facts: list[str] = []
     judgements: list[CellJudgement] = []
 
@@ -540,6 +549,8 @@ class Talk(_Wire, kw_only=True, frozen=True):
 
     asker: str
     answerer: str
+    instructions: str = ""
+    """What the agent was told beforehand."""
     opening: str = ""
     turns: list[TalkTurn]
     stopped: str | None = None

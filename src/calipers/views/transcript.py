@@ -56,6 +56,10 @@ class Transcript(NamedTuple):
     turns: Sequence[TranscriptTurn]
     stopped: str | None
     """Why it ended."""
+    instructions: str = ""
+    """What the agent was told beforehand."""
+    is_rollout: bool = True
+    """Whether Calipers held it; a list of messages may be but a part of what the agent did."""
 
 
 def transcript_of(record: Record) -> Transcript | None:

@@ -151,6 +151,33 @@ def test_tags_have_rows_and_are_found_by_search(visit, records):
     assert "de, <b>" in opened(page, "a").inner_text()
 
 
+def test_lists_of_messages_are_transcripts_and_stay_data(visit, records):
+    asked = [{"role": "system", "content": "Be <b>kind</b>."}, {"role": "user", "content": "Where is 17?"}]
+    call = {"id": "1", "function": {"name": "find", "arguments": '{"id": 17}'}}
+    answered = [
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "1", "content": "lost"},
+        {"role": "assistant", "content": "It was <i>lost</i>."},
+    ]
+    page = visit(records.report(records.case("a", inputs={"messages": asked}, output=answered)))
+    assert column(page, "value") == ["Where is 17?", "It was <i>lost</i>."]
+    shown = opened(page, "a")
+    assert shown.locator(".utterance").all_inner_texts() == [
+        "user\nWhere is 17?",
+        "agent\nIt was <i>lost</i>.",
+    ]
+    assert "told beforehand Be <b>kind</b>." in shown.inner_text()
+    assert [line.split() for line in shown.locator(".turns li").all_inner_texts()] == [
+        ["tool", "find", "with", '{"id":', "17}", "gave", "lost"]
+    ]
+    data = shown.get_by_role("group").filter(has_text="as data")
+    assert data.count() == 2
+    data.last.locator("summary").click()
+    assert '"tool_call_id": "1"' in data.last.inner_text()
+    copied = page.evaluate("JSON.parse(document.getElementById('data').textContent).attempts[0]")
+    assert copied["inputs"]["json"].startswith('{\n  "messages"')
+
+
 @pytest.mark.parametrize("repeat", [1, 2])
 def test_failures_that_are_alike_link_to_their_cases(visit, records, repeat):
     def attempts(name, reason):
@@ -318,7 +345,7 @@ def test_an_attempt_shows_what_the_agent_did_in_order(visit, records):
     assert "travel · big-3 · 4 turns · 1,200 tokens in, 64 out · 1.56 s" in detail.inner_text()
     turns = [" ".join(turn.split()) for turn in detail.locator(".turns li").all_inner_texts()]
     assert turns == [
-        "user said To Oslo, please",
+        "user To Oslo, please",
         "model big-3 1,200 tokens in, 64 out · 1.32 s answered I will look.",
         'tool find 240 ms with {"to": "OSL"} gave, 902 characters',
         'tool book failed with {"flight": "SK1"} no seats left',

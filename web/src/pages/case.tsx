@@ -418,7 +418,7 @@ function TalkOf({ answer, attempt, at, change }: TraceOfProps) {
 
 function JsonView({ answer, attempt }: { answer: CaseAnswer; attempt: AttemptView }) {
   const text = useMemo(() => attemptJson(answer, attempt), [answer, attempt]);
-  return <Value name={TEXTS.case.asJson} value={{ kind: "json", text, length: text.length, href: null }} />;
+  return <Value name={TEXTS.case.asJson} value={{ kind: "json", text, length: text.length, href: null, talk: null }} />;
 }
 
 /** What is seldom looked at. */

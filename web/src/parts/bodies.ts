@@ -59,7 +59,7 @@ export class Bodies {
 }
 
 function missing(id: number): StepBody {
-  const none = { kind: "missing", text: "", length: 0, href: null } as const;
+  const none = { kind: "missing", text: "", length: 0, href: null, talk: null } as const;
   return { id, content: none, arguments: none, output: none, error: "", details: none, sounds: [] };
 }
 

@@ -4,6 +4,7 @@ import { TEXTS } from "../texts";
 import type { Talk, TalkTurn } from "../wire";
 import { JudgementRow } from "./judgements";
 import { Plain } from "./plain";
+import "./trace.css";
 import { Value } from "./value";
 
 const FIRST = { characters: 2400, lines: 30 };
@@ -30,6 +31,14 @@ export function TalkView({ talk }: { talk: Talk }) {
             </select>
           </label>
         </p>
+      )}
+      {talk.instructions && (
+        <details>
+          <summary>{TEXTS.case.instructions}</summary>
+          <div class="prose" dir="auto">
+            <Plain text={talk.instructions} chips />
+          </div>
+        </details>
       )}
       {talk.opening && (
         <div class="said-step kind-agent">
@@ -67,31 +76,35 @@ function Turn({ talk, turn }: { talk: Talk; turn: TalkTurn }) {
   const where = turn.branch === null ? `${turn.number}` : `${turn.branch}.${turn.number}`;
   return (
     <>
-      <div class="said-step kind-user">
-        <div class="said-who">
-          <span class="kind">{talk.asker}</span> <span class="quiet number">{where}</span>
+      {turn.asked.kind !== "missing" && (
+        <div class="said-step kind-user">
+          <div class="said-who">
+            <span class="kind">{talk.asker}</span> <span class="quiet number">{where}</span>
+          </div>
+          <div class="said-what">
+            <Value name={talk.asker} value={turn.asked} first={FIRST} isBare />
+          </div>
         </div>
-        <div class="said-what">
-          <Value name={talk.asker} value={turn.asked} first={FIRST} isBare />
-        </div>
-      </div>
+      )}
       {turn.steps.length > 0 && (
         <ul class="talk-steps">
           {turn.steps.map((step, index) => (
             <li key={index} class="mono">
-              <span class="kind kind-tool">{TEXTS.trace.kinds.tool}</span> <Plain text={step} />
+              <span class={`kind kind-${step.kind}`}>{TEXTS.trace.kinds[step.kind]}</span> <Plain text={step.text} />
             </li>
           ))}
         </ul>
       )}
-      <div class="said-step kind-agent">
-        <div class="said-who">
-          <span class="kind">{talk.answerer}</span>
+      {turn.answered.kind !== "missing" && (
+        <div class="said-step kind-agent">
+          <div class="said-who">
+            <span class="kind">{talk.answerer}</span>
+          </div>
+          <div class="said-what">
+            <Value name={talk.answerer} value={turn.answered} first={FIRST} isBare />
+          </div>
         </div>
-        <div class="said-what">
-          <Value name={talk.answerer} value={turn.answered} first={FIRST} isBare />
-        </div>
-      </div>
+      )}
       {(turn.facts.length > 0 || turn.judgements.length > 0) && (
         <div class="talk-judged">
           {turn.facts.length > 0 && (

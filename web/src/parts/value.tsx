@@ -1,4 +1,4 @@
-// A value of a case: as text, as a JSON tree, as Markdown, or what differs from another value.
+// A value of a case: as text, as a conversation, as a JSON tree, as Markdown, or what differs from another value.
 import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { Refused, whole } from "../api";
@@ -11,8 +11,9 @@ import { JsonTree } from "./json-tree";
 import { Markdown, looksLikeMarkdown } from "./markdown";
 import { bytes, count } from "../numbers";
 import { Prose } from "./prose";
+import { TalkView } from "./talk";
 
-export type Look = "text" | "tree" | "markdown" | "diff";
+export type Look = "talk" | "text" | "tree" | "markdown" | "diff";
 
 /** What is longer is shown in part until someone asks for the rest. */
 const FIRST = { characters: 3000, lines: 40 };
@@ -129,6 +130,7 @@ interface BodyProps {
 
 function Body({ look, value, text, name, against, againstName, isOpen, first }: BodyProps) {
   if (look === "diff" && against) return <Diff before={comparable(against)} after={comparable({ ...value, text })} beforeName={againstName} afterName={name} mono={value.kind === "json"} />;
+  if (look === "talk" && value.talk) return <TalkView talk={value.talk} />;
   if (look === "tree") return <JsonTree text={text} name={name} />;
   const shown = isOpen ? text : beginning(text, first);
   if (look === "markdown") return <Markdown text={shown} />;
@@ -150,6 +152,7 @@ interface RestProps {
 /** What is not shown, and the way to it. */
 function Rest({ value, text, isLoaded, isOpen, first, look, showAll, close }: RestProps) {
   const isCut = value.href !== null && !isLoaded;
+  if (look === "talk") return null;
   const isFolded = !isOpen && (look === "text" || look === "markdown") && beginning(text, first).length < text.length;
   if (value.length > MOST_SHOWN && isCut)
     return (
@@ -184,7 +187,7 @@ function beginning(text: string, first: { characters: number; lines: number }): 
 }
 
 function looksOf(value: ShownValue, text: string, against: ShownValue | undefined): Look[] {
-  const looks: Look[] = ["text"];
+  const looks: Look[] = value.talk ? ["talk", "text"] : ["text"];
   if (value.kind === "json" ? /^\s*[[{"]/.test(text) : looksLikeJson(text)) looks.push("tree");
   if (value.kind === "text" && looksLikeMarkdown(text)) looks.push("markdown");
   if (against && against.kind !== "missing" && value.kind !== "missing") looks.push("diff");
@@ -192,6 +195,7 @@ function looksOf(value: ShownValue, text: string, against: ShownValue | undefine
 }
 
 function standard(value: ShownValue, looks: Look[]): Look {
+  if (value.talk) return "talk";
   if (value.kind === "json" && looks.includes("tree")) return "tree";
   return looks.includes("markdown") && remembered() ? "markdown" : "text";
 }

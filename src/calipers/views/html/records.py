@@ -27,9 +27,10 @@ from calipers.data.trace import LLMCall, ToolCall, Trace, Turn
 from calipers.report.report import Report
 from calipers.report.summary import Summary
 from calipers.stats.number_text import dollars, number
+from calipers.views.message_list import conversation, message_transcript
 from calipers.views.outcome import Record, outcome_of
 from calipers.views.trace_statement import FoldedSteps, trace_statement
-from calipers.views.transcript import Transcript, TranscriptTurn, transcript_of
+from calipers.views.transcript import Transcript, TranscriptTurn
 
 _EXACT = 2**53
 """Beyond this, a number in JavaScript is no longer the number that was written."""
@@ -161,6 +162,8 @@ def _attempt(record: Record, columns: Mapping[tuple[str, Kind], int], limit: int
         "duration": _measured(record.task_duration),
         "total": _measured(record.total_duration),
     }
+    if (asked := message_transcript(record.inputs)) is not None:
+        found["asked"] = embedded_talk(asked, {}, limit=limit)
     expects = record.has_expected_output or record.expected_output is not None
     if isinstance(record, ReportCase):
         if expects:
@@ -168,7 +171,7 @@ def _attempt(record: Record, columns: Mapping[tuple[str, Kind], int], limit: int
         else:
             found["output"] = shown_value(record.output, limit)
         found["results"] = [_result(result, columns, limit) for result in record.results]
-        if (talk := transcript_of(record)) is not None:
+        if (talk := conversation(record.output, record.results)) is not None:
             places = {id(result): place for place, result in enumerate(record.results)}
             found["talk"] = embedded_talk(talk, places, limit=limit)
         if record.evaluator_failures:
@@ -371,17 +374,20 @@ def embedded_talk(talk: Transcript, places: Mapping[int, int], *, limit: int | N
         found["of"] = len(talk.turns)
     if talk.opening:
         found["opening"] = shown_value(talk.opening, most)
+    if talk.instructions:
+        found["instructions"] = shown_value(talk.instructions, most)
+    if not talk.is_rollout:
+        found["messages"] = True
     if talk.stopped:
         found["stopped"] = shown_text(talk.stopped, most)
     return found
 
 
 def _turn(turn: TranscriptTurn, places: Mapping[int, int], limit: int | None) -> dict[str, Any]:
-    found: dict[str, Any] = {
-        "number": turn.number,
-        "asked": shown_value(turn.asked, limit),
-        "answered": shown_value(turn.answered, limit),
-    }
+    found: dict[str, Any] = {"number": turn.number}
+    for key, said in (("asked", turn.asked), ("answered", turn.answered)):
+        if said is not None:
+            found[key] = shown_value(said, limit)
     if turn.branch is not None:
         found["branch"] = turn.branch
     if turn.done:

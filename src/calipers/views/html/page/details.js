@@ -26,9 +26,10 @@ function cutNote(...values) {
 // ---------------------------------------------------------------- values
 
 function valuesOf(attempt) {
-  const { inputs, expected } = attempt;
+  const { inputs, expected, asked } = attempt;
   const output = attempt.talk ? null : attempt.output; // a conversation is shown as its transcript
-  const found = [part("Inputs", block(shown(textOf(inputs))), cutNote(inputs))];
+  const given = [block(shown(textOf(inputs))), cutNote(inputs)];
+  const found = [part("Inputs", asked ? talkView(attempt, asked, given) : given)];
   if (!expected || !output) {
     if (expected) found.push(part("Expected", block(shown(textOf(expected))), cutNote(expected)));
     if (output) found.push(part("Output", block(shown(textOf(output))), cutNote(output)));
@@ -157,7 +158,7 @@ function asJson(attempt) {
     const named = (key, inner) => (key === "column" && typeof inner === "number" ? DATA.columns[inner].name : inner);
     return `{${Object.entries(item).map(([key, inner]) => `${JSON.stringify(key)}: ${value(named(key, inner))}`).join(", ")}}`;
   };
-  const { case: _, position, haystack, ...facts } = attempt;
+  const { case: _, position, haystack, asked, talk, ...facts } = attempt;
   return value(facts);
 }
 
@@ -182,7 +183,7 @@ function details(attempt) {
   return make("div", { class: "detail" },
     error && make("div", { class: "alerts" },
       make("p", { dir: "auto" }, make("strong", null, "Task failed: "), shown(error.message)), traceback(error)),
-    make("div", { class: "values" }, valuesOf(attempt), talkOf(attempt) ?? turnsOf(attempt), notesOf(attempt)),
+    make("div", { class: "values" }, valuesOf(attempt), talkOf(attempt), notesOf(attempt)),
     make("div", { class: "judged" }, judgementsOf(attempt), circumstancesOf(attempt)),
     make("div", { class: "actions" },
       make("button", { type: "button", click: (event) => copy(asJson(attempt), event.currentTarget) }, "Copy as JSON")));

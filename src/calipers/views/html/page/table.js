@@ -19,8 +19,8 @@ ATTEMPTS.forEach((attempt, position) => {
 const HEADS = [
   { key: "outcome", label: "Passed", kind: "outcome" },
   { key: "name", label: REPEATED ? "Case" : "Name", kind: "name" },
-  { key: "inputs", label: "Input", kind: "value", value: (attempt) => attempt.inputs },
-  { key: "output", label: "Output", kind: "value", value: ({ talk, output }) => (talk ? talk.turns.at(-1)?.answered : output) },
+  { key: "inputs", label: "Input", kind: "value", value: ({ asked, inputs }) => asked?.turns.at(-1)?.asked ?? inputs },
+  { key: "output", label: "Output", kind: "value", value: ({ talk, output }) => (talk ? talk.turns.at(-1)?.answered ?? (talk.messages && output) : output) },
   ...DATA.columns.map((column, i) => ({ key: `column-${i}`, label: column.name, kind: column.kind, column: i })),
   { key: "duration", label: "Time", kind: "duration" },
 ];

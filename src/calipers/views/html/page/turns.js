@@ -21,13 +21,14 @@ function turnFacts({ tokens, cost, seconds: time }) {
 }
 
 function turnOf(turn) {
+  if (turn.kind.endsWith("message"))
+    return make("li", null, utterance(TURN_KINDS[turn.kind], turn.content ?? { text: "" }, turn.kind === "user_message" ? "asker" : "answerer"));
   return make("li", { class: turn.failed ? "failed" : null },
     make("div", { class: "said" },
       make("span", { class: "kind" }, TURN_KINDS[turn.kind]),
       turn.name && make("bdi", { class: "name" }, breakable(turn.name)),
       turn.failed && make("strong", { class: "bad" }, "failed"),
       make("span", { class: "note" }, turnFacts(turn))),
-    told("said", turn.content),
     told("with", turn.arguments),
     told("asked", turn.asked),
     told(turn.kind === "tool_call" ? "gave" : "answered", turn.output),
