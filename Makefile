@@ -16,7 +16,7 @@ PAGE_SOURCES := $(wildcard web/*.json web/*.ts web/public/* web/src/*.* web/src/
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check search lint types mypy pyright systems webtypes docs web page pythons programs versions bench wheel clean
+.PHONY: help demo test check search lint types mypy pyright systems webtypes docs pictures web page pythons programs versions bench wheel clean
 
 help: ## Show this help
 	@awk 'BEGIN { FS = ":.*## "; print "Usage: make TARGET\n" } /^[a-z]+:.*## / { printf "  %-8s %s\n", $$1, $$2 }' Makefile
@@ -59,6 +59,9 @@ webtypes: web/node_modules/.package-lock.json
 docs: $(VENV)/.dev ## Build the documentation into site/
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "documentation built: site/index.html"
+
+pictures: $(VENV)/.dev page ## Take the pictures of the documentation anew, of the viewer as it is
+	@$(BIN)/python tools/pictures
 
 pythons: $(VENV)/.uv
 	@$(BIN)/python tools/each_python.py --set-up

@@ -10,7 +10,8 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-from .test_docs import NOTEBOOK, ROOT, blocks, matches
+from .page_examples import blocks, matches
+from .test_docs import NOTEBOOK, ROOT
 
 EXAMPLE = ROOT / "examples" / "notebook.ipynb"
 
