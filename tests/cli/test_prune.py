@@ -1,3 +1,6 @@
+import itertools
+import time
+
 import pytest
 
 from calipers import Case, Dataset
@@ -125,3 +128,33 @@ def test_old_answers_of_models_go_when_asked_for(calipers, kept, runs):
     refused = calipers("prune", "--model-answers", "soon")
     assert refused.exit_code == 2
     assert "--model-answers must be a number and a unit" in refused.stderr
+
+
+def test_the_oldest_runs_go_until_the_store_is_small_enough(calipers, write_eval, kept):
+    for _ in range(6):
+        text = "".join(map(str, range(3000)))
+        dataset = Dataset(name="large", cases=[Case(inputs=n) for n in range(40)])
+        number = itertools.count()
+        dataset.evaluate_sync(
+            lambda inputs, text=text, number=number: f"{text}{time.time_ns()}{next(number)}",
+            store=kept,
+            progress=False,
+        )
+    ids = [info.id for info in kept.runs()]
+    kept.prune()
+    size = kept.size()
+    sizes = kept.run_sizes()
+    assert sizes.keys() == set(ids)
+    assert 0.5 * size < sum(sizes.values()) < size
+    most = f"{size * 0.55 / 1000:.0f}kB"
+    listed = calipers("prune", "--max-size", most)
+    assert [line.split()[0] for line in listed.stdout.splitlines()] == ids[3:], listed.output
+    assert [
+        line.split()[0] for line in calipers("prune", "--max-size", most, "--keep", "5").stdout.splitlines()
+    ] == ids[5:]
+    done = calipers("prune", "--max-size", most, "--yes")
+    assert done.exit_code == 0
+    assert [info.id for info in kept.runs()] == ids[:3]
+    assert kept.size() < size * 0.6
+    assert "There is nothing to remove" in calipers("prune", "--max-size", most).output
+    assert calipers("prune", "--max-size", "2 apples").exit_code == 2

@@ -1,6 +1,7 @@
 """A server: passwords, schemas, versions, and a connection that is lost."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import urlsplit
 
 import pytest
@@ -196,3 +197,29 @@ def test_a_store_that_was_idle_while_the_server_was_restarted_is_used_as_if_noth
         fragile.start()
         assert store.run("idle").id == run.id
         store.beat(run.id)
+
+
+def test_eight_writers_at_once_lose_nothing_though_the_store_is_pruned_meanwhile(postgres, postgresql_store):
+    url = f"{postgres.url}?schema={postgresql_store.schema}"
+    shared = "the same large text " * 200
+
+    def write(number):
+        cases = [Case(name=f"{number} {n}", inputs=f"{shared}{n % 5}") for n in range(150)]
+        dataset = Dataset(name=f"writer {number}", cases=cases, evaluators=[lambda output: len(output) > 5])
+        return dataset.evaluate_sync(
+            lambda inputs: inputs + str(number), name=f"writer {number}", store=url, progress=False
+        )
+
+    with ThreadPoolExecutor(9) as pool:
+        writers = [pool.submit(write, number) for number in range(8)]
+        while not all(writer.done() for writer in writers):
+            postgresql_store.prune()
+        reports = [writer.result() for writer in writers]
+    assert [report.incomplete for report in reports] == [None] * 8
+    for report in reports:
+        kept = postgresql_store.report(report.reuse.run)
+        assert [case.output for case in kept.cases] == [case.output for case in report.cases]
+        assert kept.pass_rate().value == 1
+    with postgresql_store._reading() as db:
+        ((blobs,),) = db.run("SELECT COUNT(*) FROM blobs")
+    assert blobs == 5 + 8 * 5, "each large value once, whoever wrote it first"

@@ -37,6 +37,7 @@ COMMANDS: Final = {
     "import": "Keep runs that were made elsewhere.",
     "receive": "Keep and judge the traces that agents send.",
     "dataset": "Make cases of kept runs, reports and traces.",
+    "store": "Copy the runs of a store to another one.",
     "prune": "Remove kept runs and give back their space.",
     "check": "Check dataset files without running them.",
     "judge": "Measure how far to trust a judge that asks a model.",

@@ -20,6 +20,8 @@ from calipers.stores.sqlite import MemoryStore as MemoryStore
 from calipers.stores.sqlite import SqliteStore as SqliteStore
 from calipers.stores.store import NameTakenError as NameTakenError
 from calipers.stores.store import Store as Store
+from calipers.stores.store_copy import RunCopy as RunCopy
+from calipers.stores.store_copy import copy_store as copy_store
 from calipers.stores.store_url import open_store as open_store
 from calipers.stores.stored_answers import StoredAnswers as StoredAnswers
 from calipers.stores.stored_attempt import Known as Known

@@ -23,8 +23,8 @@ from calipers.errors import (
 from calipers.process.forks import keep_for_ever, no_more_forks, tell_of_forks
 
 from .sql import VERSION, Columns, Row, Session, marks, migrations
+from .sql_copies import SqlCopies
 from .sql_runs import TOOK_TOO_LONG
-from .sql_store import SqlStore
 from .store import Redact
 
 if TYPE_CHECKING:
@@ -33,11 +33,13 @@ if TYPE_CHECKING:
 _WORDS: Final = {"number": "BIGSERIAL", "bytes": "BYTEA", "clustered": ""}
 _OPENING: Final = 0x43414C49
 """The advisory lock that is held while tables are made, and between prune and append."""
+_TABLES: Final = ("runs", "evaluators", "attempts", "cells", "blobs", "blob_uses", "labels", "index_parts")
+"""Those that shrink when runs are removed."""
 CONNECT_SECONDS: Final = 10
 """How long to wait for a server."""
 
 
-class PostgresqlStore(SqlStore):
+class PostgresqlStore(SqlCopies):
     """Runs in a PostgreSQL database."""
 
     def __init__(
@@ -96,7 +98,17 @@ class PostgresqlStore(SqlStore):
     def prune(self) -> int:
         with self._writer.transaction() as db:
             db.run("SELECT pg_advisory_xact_lock(?)", (_OPENING,))
-            return self._remove_unused(db)
+            removed = self._remove_unused(db)
+        # Gives back the space to the tables, and what is free at their ends to the disk. A user who does not own them is told so by
+        # the server, which leaves that to the automatic vacuum.
+        self._writer.alone(f"VACUUM (ANALYZE) {', '.join(_TABLES)}")
+        return removed
+
+    @override
+    def size(self) -> int | None:
+        sql = "SELECT COALESCE(SUM(pg_total_relation_size(c.oid)), 0) FROM pg_class c WHERE c.relkind = 'r' AND c.relnamespace = ?::regnamespace"
+        with self._reading() as db:
+            return int(db.run(sql, (self.schema,))[0][0])
 
     @override
     def close(self) -> None:
@@ -146,6 +158,11 @@ class _Line:
                 if connection.broken or connection.closed:
                     self._connection = None
                 raise
+
+    def alone(self, statement: str) -> None:
+        """Execute a statement that may not stand in a transaction."""
+        with self._lock, _explained(self._url, self._address):
+            self._connected().execute(statement.encode())
 
     def _connected(self) -> "psycopg.Connection[Row]":
         if self._closed:

@@ -41,6 +41,9 @@ from .store import NameTakenError, Redact, Store
 if TYPE_CHECKING:
     from calipers.gate.looks import Look
 
+HIDDEN: Final = "copying"
+"""The status of a run that is copied into the store, and is not whole yet: nothing finds it."""
+
 _RUN = "no, status, ended_at, owner, heartbeat, generation, attempts, failures, info, ending, counted"
 
 TOOK_TOO_LONG: Final = (
@@ -235,9 +238,7 @@ class SqlRuns(Store):
                     f"run {run!r} has labels of people ({count}), which would be lost with it: export them with `calipers label "
                     "--export`, then delete with labels=True"
                 )
-            for table in ("cells", "attempts", "evaluators", "blob_uses", "labels", "index_parts"):
-                db.run(f"DELETE FROM {table} WHERE run = ?", (number,))  # noqa: S608 - fixed names
-            db.run("DELETE FROM runs WHERE no = ?", (number,))
+            remove_run(db, number)
 
     @override
     def runs(
@@ -273,7 +274,8 @@ class SqlRuns(Store):
         with self._reading() as db:
             rows = db.run(
                 "SELECT id, status, attempts, failures, generation, changes, counted IS NULL, owner, heartbeat FROM runs "
-                "ORDER BY place DESC"
+                "WHERE status <> ? ORDER BY place DESC",
+                (HIDDEN,),
             )
         return [_progress(*row) for row in rows]
 
@@ -317,7 +319,8 @@ class SqlRuns(Store):
     def _infos(
         self, db: Session, where: str, values: Sequence[Any], *, even_damaged: bool = False
     ) -> list[RunInfo]:
-        rows = db.run(f"SELECT {_RUN}, id, name, dataset_name FROM runs {where}", values)  # noqa: S608 - our own words
+        visible = f"(SELECT * FROM runs WHERE status <> '{HIDDEN}') AS runs"  # noqa: S608 - our own words
+        rows = db.run(f"SELECT {_RUN}, id, name, dataset_name FROM {visible} {where}", values)  # noqa: S608
         evaluators: dict[int, list[tuple[int, str]]] = {row[0]: [] for row in rows}
         sql = "SELECT run, place, body FROM evaluators WHERE run IN"
         for number, place, body in sorted(select_in(db, sql, (), evaluators)):
@@ -398,10 +401,17 @@ class SqlRuns(Store):
 
 def run_number(db: Session, run: str) -> int:
     """The number of a run in the tables."""
-    rows = db.run("SELECT no FROM runs WHERE id = ?", (safe_text(run),))
+    rows = db.run("SELECT no FROM runs WHERE id = ? AND status <> ?", (safe_text(run), HIDDEN))
     if not rows:
         raise unknown(run)
     return int(rows[0][0])
+
+
+def remove_run(db: Session, number: int) -> None:
+    """Remove all rows of a run."""
+    for table in ("cells", "attempts", "evaluators", "blob_uses", "labels", "index_parts"):
+        db.run(f"DELETE FROM {table} WHERE run = ?", (number,))  # noqa: S608 - fixed names
+    db.run("DELETE FROM runs WHERE no = ?", (number,))
 
 
 def _newest(db: Session, run: str) -> str:

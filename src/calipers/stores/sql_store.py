@@ -18,7 +18,7 @@ from .redaction import redacted_attempt, redacted_cell
 from .run_info import timestamp
 from .sql import Row, Session, chunks, marks, safe_text, select_in
 from .sql_index import SqlIndexes
-from .sql_runs import not_written, of_generation, run_changed, run_number, superseded_places
+from .sql_runs import HIDDEN, not_written, of_generation, run_changed, run_number, superseded_places
 from .stored_attempt import Known, Parts, StoredAttempt, StoredCell, cells_of, read_cells, split_cells
 
 _T = TypeVar("_T")
@@ -36,6 +36,19 @@ _HEAD = ", ".join(_ATTEMPT_FIELDS[:-3])
 _COLUMNS: dict[Parts, str] = {True: _ATTEMPT, False: _HEAD, "given": f"{_HEAD}, given"}
 _WITHOUT_TRACE = ", ".join([*_ATTEMPT_FIELDS[:-1], "NULL"])
 _CELL = ", ".join(_CELL_FIELDS)
+
+
+_SIZES = (
+    """SELECT run, SUM(LENGTH(facts) + LENGTH(given) + LENGTH(output) + COALESCE(LENGTH(trace), 0)
+        + COALESCE(LENGTH(cells), 0) + 100) FROM attempts GROUP BY run""",
+    "SELECT run, SUM(LENGTH(body) + 100) FROM cells GROUP BY run",
+    "SELECT run, SUM(LENGTH(body) + 100) FROM index_parts GROUP BY run",
+    """SELECT u.run, SUM(LENGTH(b.body) + 100)
+        FROM blob_uses u JOIN runs r ON r.no = u.run JOIN blobs b ON b.hash = u.hash
+        WHERE r.place = (SELECT MAX(o.place) FROM blob_uses v JOIN runs o ON o.no = v.run WHERE v.hash = u.hash)
+        GROUP BY u.run""",
+)
+"""The sizes of runs by their numbers, table by table; a row takes about a hundred bytes beside its texts."""
 
 
 class SqlStore(SqlIndexes):
@@ -269,6 +282,17 @@ class SqlStore(SqlIndexes):
             return [range(first, last + 1) for first, last in db.run(sql, (run_number(db, run),))]
 
     @override
+    def run_sizes(self) -> dict[str, int]:
+        with self._reading() as db:
+            ids = dict(db.run("SELECT no, id FROM runs WHERE status <> ?", (HIDDEN,)))
+            found = dict.fromkeys(ids, 0)
+            for sql in _SIZES:
+                for number, size in db.run(sql):
+                    if number in found:
+                        found[number] += int(size)
+        return {ids[number]: size for number, size in found.items()}
+
+    @override
     def find(self, keys: Iterable[bytes], *, failed: bool = False) -> dict[bytes, Known]:
         found: dict[bytes, Known] = {}
         for some in chunks(keys):
@@ -417,7 +441,7 @@ def find_known(db: Session, keys: Sequence[bytes], *, failed: bool) -> dict[byte
     an attempt, down to how long it took.
     """
     sql = "SELECT a.key, a.run, a.position, COALESCE(a.origin, r.id), r.id, r.place FROM attempts a JOIN runs r ON r.no = a.run"
-    which = "" if failed else "NOT a.failed AND "
+    which = f"r.status <> '{HIDDEN}' AND " + ("" if failed else "NOT a.failed AND ")
     places = select_in(db, f"{sql} WHERE {which}a.key IN", (), keys)
     copies: dict[bytes, list[Row]] = {}
     for row in sorted(places, key=lambda row: row[5], reverse=True):

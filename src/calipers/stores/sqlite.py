@@ -24,8 +24,8 @@ from calipers.errors import StoreError, StoreMissingError, StoreTimeoutError, St
 from calipers.process.forks import keep_for_ever, no_more_forks, tell_of_forks
 
 from .sql import VERSION, Columns, Row, Session, marks, migrations
+from .sql_copies import SqlCopies
 from .sql_runs import TOOK_TOO_LONG
-from .sql_store import SqlStore
 from .store import Redact
 
 APPLICATION_ID: Final = 0x43414C49
@@ -55,7 +55,7 @@ _STEPS: Final = 10_000
 _State: TypeAlias = Literal["open", "closed for a fork", "lost"]
 
 
-class SqliteStore(SqlStore):
+class SqliteStore(SqlCopies):
     """Runs in one SQLite file."""
 
     def __init__(
@@ -150,6 +150,11 @@ class SqliteStore(SqlStore):
                 raise
 
     @override
+    def size(self) -> int | None:
+        files = (self.path, Path(f"{self.path}-wal"))
+        return sum(each.stat().st_size for each in files if each.exists())
+
+    @override
     def prune(self) -> int:
         removed = super().prune()
         with self._write_lock, _explained(self.url):
@@ -226,7 +231,7 @@ class MemoryStore(SqliteStore):
     """Runs in memory, gone when the store is closed: for tests, and for runs that are scored again at once."""
 
     def __init__(self, *, redact: Sequence[Redact] = ()) -> None:
-        SqlStore.__init__(self, "memory:", redact)
+        SqlCopies.__init__(self, "memory:", redact)
         self.read_only = False
         self._writer = _tuned(sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None))
         _prepare(self._writer, self.url, read_only=False)
@@ -237,6 +242,13 @@ class MemoryStore(SqliteStore):
         self._readers = 0
         self._is_held = False
         tell_of_forks(self)
+
+    @override
+    def size(self) -> int | None:
+        ((pages,),), ((size,),) = (
+            self._reader.execute(f"PRAGMA {what}").fetchall() for what in ("page_count", "page_size")
+        )
+        return int(pages * size)
 
     @override
     def _let_go(self) -> None:

@@ -404,6 +404,17 @@ class Store(ABC):
     def find(self, keys: Iterable[bytes], *, failed: bool = False) -> dict[bytes, Known]:
         """What any run knows about the attempts of these keys; with `failed`, failed attempts count too."""
 
+    def size(self) -> int | None:
+        """Bytes that the store takes where it is; `None` if that is not known."""
+        return None
+
+    def run_sizes(self) -> dict[str, int]:
+        """For each run about how many bytes are free when it and all older ones are gone; empty if that is not known.
+
+        A large value that several runs have counts for the newest of them.
+        """
+        return {}
+
     # ------------------------------------------------------------------ reports
 
     def totals(self, run: str) -> Totals:

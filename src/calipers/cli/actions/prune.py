@@ -3,13 +3,12 @@
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import click
 
 from calipers.cli.exits import PASSED
 from calipers.cli.message import note, shown
-from calipers.cli.stored_runs import find_run, open_kept, shown_store, state, store_file
+from calipers.cli.stored_runs import find_run, open_kept, shown_store, state
 from calipers.errors import InvalidOptionError, StoreDamagedError
 from calipers.stats.number_text import plural
 from calipers.stores.run_info import RunInfo
@@ -23,6 +22,7 @@ def prune(
     store: str | None = None,
     keep: int | None = None,
     older_than: str | None = None,
+    max_size: str | None = None,
     run: Sequence[str] = (),
     name: str | None = None,
     labelled: bool = False,
@@ -30,15 +30,16 @@ def prune(
     yes: bool = False,
 ) -> int:
     """Remove runs, or say which would be; returns the exit code."""
-    by_age = keep is not None or older_than is not None
+    by_age = keep is not None or older_than is not None or max_size is not None
     if run and (by_age or name is not None):
         raise InvalidOptionError(
-            "--run names the runs to remove: give no --keep, --older-than or --name beside it"
+            "--run names the runs to remove: give no --keep, --older-than, --max-size or --name beside it"
         )
     if name is not None and not by_age:
         raise InvalidOptionError(
-            "--name needs --keep or --older-than beside it (--keep 0 removes all runs of that name)"
+            "--name needs --keep, --older-than or --max-size beside it (--keep 0 removes all runs of that name)"
         )
+    most = None if max_size is None else _bytes_in(max_size)
     before = _moment("--older-than", older_than)
     answers_before = _moment("--model-answers", model_answers)
     with open_kept(store) as opened:
@@ -46,6 +47,8 @@ def prune(
             chosen = list({(info := find_run(opened, each)).id: info for each in run}.values())
         else:
             chosen = _old(opened.runs(name=name), keep=keep or 0, before=before) if by_age else []
+            if most is not None:
+                chosen = _largest(opened, chosen, most, labelled=labelled)
         labels = {info.id: _count_labels(opened, info) for info in chosen}
         stays = {info.id: why for info in chosen if (why := _why_it_stays(info, labels[info.id], labelled))}
         removed = [info for info in chosen if info.id not in stays]
@@ -86,6 +89,35 @@ def _old(runs: Sequence[RunInfo], *, keep: int, before: datetime | None) -> list
     return [info for info in runs[keep:] if before is None or _began(info) < before]
 
 
+def _largest(store: Store, runs: Sequence[RunInfo], most: int, *, labelled: bool) -> list[RunInfo]:
+    """The oldest of some runs, newest first, without which a store takes at most so many bytes; all of them if that is not enough."""
+    size, sizes = store.size(), store.run_sizes()
+    if size is None or not sizes:
+        raise InvalidOptionError(
+            f"the store {shown_store(store)!r} does not tell how large it is: use --keep or --older-than"
+        )
+    share = max(
+        1.0, size / max(1, sum(sizes.values()))
+    )  # what is not counted, such as indexes, goes with the rest
+    chosen: list[RunInfo] = []
+    for info in reversed(runs):
+        if size <= most:
+            break
+        if _why_it_stays(info, _count_labels(store, info), labelled) is None:
+            chosen.insert(0, info)
+            size -= int(sizes.get(info.id, 0) * share)
+    return chosen
+
+
+def _bytes_in(text: str) -> int:
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(k|m|g|t)?b?", text.strip().lower(), re.ASCII)
+    if found is None:
+        raise InvalidOptionError(
+            f"--max-size must be a number and a unit, such as 2GB, 500MB or 100kB, got {text!r}"
+        )
+    return int(float(found[1]) * 1000 ** " kmgt".index(found[2] or " "))
+
+
 def _began(info: RunInfo) -> datetime:
     try:
         began = datetime.fromisoformat(info.started_at)
@@ -114,12 +146,12 @@ def _age(option: str, text: str) -> timedelta:
 def _remove(
     store: Store, runs: Sequence[RunInfo], answers_before: datetime | None, *, labelled: bool
 ) -> None:
-    before = _size(store)
+    before = store.size()
     for info in runs:
         store.delete_run(info.id, labels=labelled)
     answers = 0 if answers_before is None else store.remove_model_answers(before=answers_before.isoformat())
     values = store.prune()
-    after = _size(store)
+    after = store.size()
     parts = [plural(len(runs), "run"), plural(sum(info.attempts for info in runs), "attempt")]
     if values:
         parts.append(plural(values, "large value"))
@@ -134,13 +166,13 @@ def _remove(
 
 
 def _tell(store: Store, runs: Sequence[RunInfo], *, asked: bool, answers: bool) -> None:
-    size = _size(store)
+    size = store.size()
     room = "" if size is None else f" of {_bytes(size)}"
     if answers and not runs:
         note(f"Nothing was removed. --yes removes the old answers of models from {shown_store(store)}{room}")
     elif not asked:
         note(
-            f"Nothing is chosen: --keep, --older-than or --run say which runs of {shown_store(store)}{room} to remove; "
+            f"Nothing is chosen: --keep, --older-than, --max-size or --run say which runs of {shown_store(store)}{room} to remove; "
             "--yes alone gives back unused space"
         )
     elif not runs:
@@ -150,14 +182,6 @@ def _tell(store: Store, runs: Sequence[RunInfo], *, asked: bool, answers: bool) 
         note(
             f"Nothing was removed. --yes removes {plural(len(runs), 'run')} with {attempts} from {shown_store(store)}{room}"
         )
-
-
-def _size(store: Store) -> int | None:
-    """The bytes of the store on this disk; `None` if it is elsewhere."""
-    file = store_file(store)
-    if file is None:
-        return None
-    return sum(each.stat().st_size for each in (file, Path(f"{file}-wal")) if each.exists())
 
 
 def _bytes(number: float) -> str:

@@ -15,6 +15,8 @@ calipers prune --keep 20
 calipers prune --keep 20 --yes
 # runs of one evaluation that are older than a month, but always the newest three
 calipers prune --name support --older-than 30d --keep 3 --yes
+# the oldest runs, until the store takes at most two gigabytes
+calipers prune --max-size 2GB --yes
 # one run
 calipers prune --run 20261116-0223 --yes
 # answers of models that were kept more than two weeks ago
@@ -34,6 +36,12 @@ calipers prune --model-answers 2w --yes
     "--older-than",
     metavar="AGE",
     help="Remove runs that began longer ago: 30d, or a number of weeks (w), hours (h) or minutes (m).",
+)
+@click.option(
+    "--max-size",
+    metavar="SIZE",
+    help="Remove the oldest runs until the store takes about so much: 2GB, 500MB or 100kB. With --keep or --older-than, only of "
+    "those that these choose.",
 )
 @click.option(
     "--run",
