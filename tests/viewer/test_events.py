@@ -129,6 +129,7 @@ def test_a_run_in_flight_has_a_rate_of_what_was_judged_so_far(path, elsewhere):
         told = first(stream, "progress", lambda data: data["attempts"] == 3 and data["rate"]).data
         assert told["rate"]["value"] == 1.0
         assert told["rate"]["interval"]["low"] < 0.5, "of three cases little is known"
+        assert (told["cases"], told["seconds"] > 0) == (3, True)
         until(lambda: viewer.ask("runs").json()["rows"][0]["cases"], lambda cases: cases == 3)
         writer.kill()
         died = first(stream, "progress", lambda data: data["state"] != "running").data

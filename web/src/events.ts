@@ -133,8 +133,8 @@ async function ask(): Promise<void> {
 
 async function askRun(id: string): Promise<void> {
   const { run, revision, index } = await read<RunAnswer>(call(`/runs/${encodeURIComponent(id)}`));
-  const { state, attempts, total, failures, rate, gate } = run;
-  hear({ kind: "progress", progress: { run: run.id, state, revision, attempts, total, failures, rate, gate, index } });
+  const { state, attempts, total, failures, seconds, cases, rate, gate } = run;
+  hear({ kind: "progress", progress: { run: run.id, state, revision, attempts, total, failures, seconds, cases, rate, gate, index } });
 }
 
 // ---------------------------------------------------------------------- for pages

@@ -866,6 +866,8 @@ export interface Progress {
   attempts: number;
   total: number | null;
   failures: number;
+  seconds: number | null;
+  cases: number | null;
   rate: Estimate | null;
   gate: GateState | null;
   index: IndexState | null;

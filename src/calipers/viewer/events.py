@@ -73,7 +73,7 @@ class Watcher:
         self._kept: deque[Event] = deque(maxlen=_KEPT)
         self._listeners: set[asyncio.Queue[Event]] = set()
         self._seen: dict[str, RunProgress] | None = None
-        self._told: dict[str, bytes] = {}
+        self._told: dict[str, Progress] = {}
         """The last message of each run that is followed."""
         self._looking: asyncio.Task[None] | None = None
         self._is_over = False
@@ -192,14 +192,14 @@ class Watcher:
                 attempts=row.attempts,
                 total=row.total,
                 failures=row.failures,
+                cases=row.cases,
                 rate=row.rate,
                 gate=row.gate,
                 index=indexes.get(row.id),
             )
-            data = msgspec.json.encode(message)
-            if self._told.get(row.id) != data:
-                yield data
-            self._told[row.id] = data
+            if self._told.get(row.id) != message:  # that time goes by is no news
+                yield msgspec.json.encode(msgspec.structs.replace(message, seconds=row.seconds))
+            self._told[row.id] = message
             if row.state != "running" and row.id not in reading:
                 del self._told[row.id]
         for gone in self._told.keys() - now.keys():

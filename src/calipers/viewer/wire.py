@@ -1306,6 +1306,9 @@ class Progress(_Wire, kw_only=True, frozen=True):
     attempts: int
     total: int | None
     failures: int
+    seconds: float | None = None
+    """How long it has taken."""
+    cases: int | None = None
     rate: Estimate | None = None
     gate: GateState | None = None
     index: IndexState | None = None

@@ -7,9 +7,11 @@ import "./run-facts.css";
 
 /** A row with what has been heard since. */
 export function withProgress(row: RunRow, progress: Progress | undefined): RunRow {
-  if (!progress || progress.run !== row.id) return row;
-  const { state, attempts, total, failures, rate, gate } = progress;
-  return { ...row, state, attempts, total: total ?? row.total, failures, rate: rate ?? row.rate, gate: gate ?? row.gate };
+  // What is heard of a run ends with it: a row of a run that is over is newer.
+  if (!progress || progress.run !== row.id || row.state !== "running") return row;
+  const { state, attempts, total, failures } = progress;
+  const newer = { seconds: progress.seconds ?? row.seconds, cases: progress.cases ?? row.cases, rate: progress.rate ?? row.rate, gate: progress.gate ?? row.gate };
+  return { ...row, ...newer, state, attempts, total: total ?? row.total, failures };
 }
 
 export function RunStateView({ row }: { row: RunRow }) {
