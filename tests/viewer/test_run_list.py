@@ -2,7 +2,7 @@
 
 import pytest
 
-from calipers.stores import MemoryStore, SqliteStore
+from calipers.stores import MemoryStore, SqliteStore, open_store
 from calipers.testing import ServedViewer
 from calipers.viewer.cursor import Cursor
 from calipers.viewer.refusal import Refusal
@@ -62,10 +62,12 @@ def test_a_run_that_was_never_counted_is_listed_at_once_without_a_rate(tmp_path)
         viewed.close()
 
 
-def test_what_was_counted_is_kept_with_the_run(tmp_path):
-    with SqliteStore(tmp_path / "runs.db") as store:
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_what_was_counted_is_kept_with_the_run(tmp_path, kind, request):
+    url = str(tmp_path / "runs.db") if kind == "sqlite" else request.getfixturevalue("postgresql_url")
+    with open_store(url) as store:
         run = keep_run(store)
-        viewed = ViewedStore(tmp_path / "runs.db")
+        viewed = ViewedStore(url)
         counted(viewed)
         until(lambda: store.run(run).totals, bool)
         viewed.close()

@@ -35,6 +35,8 @@ _OPENING: Final = 0x43414C49
 """The advisory lock that is held while tables are made, and between prune and append."""
 _TABLES: Final = ("runs", "evaluators", "attempts", "cells", "blobs", "blob_uses", "labels", "index_parts")
 """Those that shrink when runs are removed."""
+_LONGEST: Final = 1_000_000.0
+"""Seconds up to which the server takes a limit of time; one that is longer, or endless, is this long."""
 CONNECT_SECONDS: Final = 10
 """How long to wait for a server."""
 
@@ -73,7 +75,7 @@ class PostgresqlStore(SqlCopies):
         with self._reader.transaction() as db:
             if self.time_left is not None:
                 # What is set for a transaction ends with it.
-                db.run(f"SET LOCAL statement_timeout = {max(1, int(self.time_left() * 1000))}")
+                db.run(f"SET LOCAL statement_timeout = {max(1, int(min(self.time_left(), _LONGEST) * 1000))}")
             yield db
 
     @contextlib.contextmanager

@@ -95,6 +95,8 @@ class RunCounter:
                     self._count(viewed, run)
                 except CalipersError as error:  # it was deleted, or cannot be read: whoever opens it is told
                     _log.debug("%s was not counted: %s", run.id, error)
+                except Exception:  # the others are counted all the same
+                    _log.exception("%s was not counted", run.id)
 
     def _next(self) -> RunProgress | None:
         with self._lock:
