@@ -12,7 +12,6 @@ from calipers.stores import SqliteStore
 from calipers.testing import ServedViewer
 
 from .conftest import in_thread
-from .test_frame import CONTRASTS, SMALL, UNNAMED
 
 PAGE = "/compare?a=old&b=new"
 CASES = 40
@@ -334,30 +333,3 @@ def test_tables_and_charts_can_be_saved(compared):
     with page.expect_download() as saved:
         page.get_by_role("button", name="SVG").click()
     assert "<svg" in saved.value.path().read_text(encoding="utf-8")
-
-
-# ---------------------------------------------------------------------- everyone can read it
-
-PAGES = (PAGE, f"{PAGE}&c=other&of=2", "/compare")
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize("path", PAGES)
-def test_each_page_can_be_read_named_and_touched(viewer, visit, path, width, scheme):
-    page = visit(viewer, path, width=width, scheme=scheme)
-    page.locator(".flip, .choose-runs").first.wait_for()
-    page.wait_for_load_state("networkidle")
-    page.evaluate("for (const each of document.querySelectorAll('main details')) each.open = true")
-    assert page.evaluate(CONTRASTS) == []
-    assert page.evaluate(UNNAMED) == []
-    assert page.evaluate(SMALL) == []
-    assert page.locator("h1").count() == 1
-
-
-@pytest.mark.parametrize("path", PAGES)
-def test_no_page_is_wider_than_a_window_of_320_pixels(viewer, visit, path):
-    page = visit(viewer, path, width=320)
-    page.locator(".flip, .choose-runs").first.wait_for()
-    page.wait_for_load_state("networkidle")
-    assert page.evaluate("document.documentElement.scrollWidth") == 320

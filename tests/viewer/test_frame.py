@@ -2,87 +2,10 @@
 
 import re
 
-import pytest
-
 from calipers.stores import SqliteStore
 from calipers.testing import ServedViewer
 
 from .conftest import in_thread, keep_run
-
-CONTRASTS = """
-() => {
-  const channels = (text) => text.match(/[\\d.]+/g).map(Number);
-  const light = ([r, g, b]) => {
-    const part = (v) => (v /= 255) <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4;
-    return 0.2126 * part(r) + 0.7152 * part(g) + 0.0722 * part(b);
-  };
-  const ground = (element) => {
-    for (let each = element; each; each = each.parentElement) {
-      const found = channels(getComputedStyle(each).backgroundColor);
-      if (found.length < 4 || found[3] > 0.9) return found;
-    }
-    return [255, 255, 255];
-  };
-  const poor = [];
-  for (const element of document.querySelectorAll("body *")) {
-    const own = [...element.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim());
-    const box = element.getBoundingClientRect();
-    if (!own || element instanceof SVGElement || box.width < 2 || box.height < 2 || element.closest(":disabled")) continue;
-    const style = getComputedStyle(element);
-    if (style.visibility === "hidden") continue;
-    const [a, b] = [light(channels(style.color)), light(ground(element))].sort((x, y) => y - x);
-    const contrast = (a + 0.05) / (b + 0.05);
-    if (contrast < 4.5) poor.push(`${element.className || element.tagName}: ${contrast.toFixed(2)}: ${element.textContent.slice(0, 40)}`);
-  }
-  return poor;
-}
-"""
-"""Texts whose contrast with what is behind them is below 4.5."""
-
-UNNAMED = """
-() => [...document.querySelectorAll("a[href], button, input, select, textarea, [role=button], [role=slider], [role=grid], [role=listbox], table, svg[role=img]")]
-  .filter((element) => element.checkVisibility())
-  .filter((element) => {
-    const labels = [...(element.labels ?? [])].map((label) => label.textContent).join("");
-    const title = element.querySelector(":scope > title, :scope > caption")?.textContent ?? "";
-    const by = (element.getAttribute("aria-labelledby") ?? "").split(" ").map((id) => document.getElementById(id)?.textContent ?? "").join("");
-    return !(element.getAttribute("aria-label") || by || labels || title || element.textContent.trim() || element.querySelector("[aria-label]") || element.title);
-  })
-  .map((element) => element.outerHTML.slice(0, 120))
-"""
-"""Controls, tables and pictures that have no name for a reader of screens."""
-
-SMALL = """
-() => [...document.querySelectorAll("a[href], button, input, select, summary")]
-  .filter((element) => element.checkVisibility({ visibilityProperty: true }) && !element.closest("p, dd, td, th, [role=row], svg"))
-  .map((element) => [element.closest("label") ?? element, element])
-  .map(([target, element]) => [target.getBoundingClientRect(), element])
-  .filter(([box]) => box.width > 2 && box.bottom > 0 && (box.width < 24 || box.height < 24))
-  .map(([box, element]) => `${Math.round(box.width)} x ${Math.round(box.height)}: ${element.outerHTML.slice(0, 100)}`)
-"""
-"""Targets smaller than 24 pixels that do not stand in a text or in a row of a table."""
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize("path", ["/runs", "/runs/latest", "/runs/latest/cases", "/datasets/support%20desk"])
-def test_each_page_can_be_read_named_and_touched(desk, visit, path, width, scheme):
-    page = visit(desk, path, width=width, scheme=scheme)
-    page.wait_for_load_state("networkidle")
-    assert page.evaluate(CONTRASTS) == []
-    assert page.evaluate(UNNAMED) == []
-    assert page.evaluate(SMALL) == []
-    assert page.locator("h1").count() == 1
-    assert page.locator("main").count() == 1
-    ids = page.evaluate("() => [...document.querySelectorAll('[id]')].map((each) => each.id)")
-    assert len(ids) == len(set(ids))
-
-
-@pytest.mark.parametrize("path", ["/runs", "/runs/latest", "/runs/latest/cases", "/datasets/support%20desk"])
-def test_no_page_is_wider_than_a_window_of_320_pixels(desk, visit, path):
-    page = visit(desk, path, width=320)
-    page.wait_for_load_state("networkidle")
-    assert page.evaluate("document.documentElement.scrollWidth") == 320
 
 
 def test_a_page_that_does_not_exist_says_so_and_leads_on(desk, visit):

@@ -12,8 +12,25 @@ export function here(): Place {
   return { path: location.pathname, query: new URLSearchParams(location.search) };
 }
 
-/** Go to an address of this viewer. `replace` leaves no step to go back to: for what is typed, sorted or opened within a page. */
-export function go(href: string, options: { replace?: boolean } = {}): void {
+/** The row that had the focus when a page was left, by its path. */
+const leftAt = new Map<string, string>();
+let isReturning = false;
+
+/** The row to which the focus returns, on the way back to a page. */
+export function rowToReturnTo(path: string): string | undefined {
+  const row = isReturning ? leftAt.get(path) : undefined;
+  isReturning = false;
+  return row;
+}
+
+/**
+ * Go to an address of this viewer. `replace` leaves no step to go back to: for what is typed, sorted or opened within a page. `back` says that
+ * the page was left before, so that the focus returns to where it was.
+ */
+export function go(href: string, options: { replace?: boolean; back?: boolean } = {}): void {
+  const row = document.activeElement?.closest<HTMLElement>("[data-row]")?.dataset["row"];
+  if (row !== undefined) leftAt.set(location.pathname, row);
+  isReturning = options.back ?? false;
   if (options.replace) history.replaceState(history.state, "", href);
   else history.pushState(null, "", href);
   dispatchEvent(new Event(CHANGED));
@@ -41,11 +58,15 @@ export function usePlace(): Place {
   const [place, setPlace] = useState(here);
   useEffect(() => {
     const update = () => setPlace(here());
+    const step = () => {
+      isReturning = true;
+      update();
+    };
     addEventListener(CHANGED, update);
-    addEventListener("popstate", update);
+    addEventListener("popstate", step);
     return () => {
       removeEventListener(CHANGED, update);
-      removeEventListener("popstate", update);
+      removeEventListener("popstate", step);
     };
   }, []);
   return place;

@@ -59,7 +59,7 @@ export function Shell({ place, children }: { place: Place; children: ComponentCh
         {TEXTS.app.skip}
       </a>
       <header class="shell">
-        <a class="shell-name" href="/runs">
+        <a class="shell-name" href="/runs" aria-label={TEXTS.app.name}>
           <Logo />
           <span>{TEXTS.app.name}</span>
         </a>

@@ -350,7 +350,7 @@ def palettes():
     """The colours of each theme: those that the report shares with the viewer, and its grounds."""
 
     def colours(name, with_colour):
-        blocks = re.findall(rf"\{{[^{{}}]*--{with_colour}:[^{{}}]*\}}", page_file(name))
+        blocks = re.findall(rf"\{{[^{{}}]*--{with_colour}: #[^{{}}]*\}}", page_file(name))
         return [dict(re.findall(r"--([\w-]+): (#[0-9a-f]{3,6})", block)) for block in blocks]
 
     shared, (*grounds, paper) = colours("looks.css", "page"), colours("report.css", "pass-ground")

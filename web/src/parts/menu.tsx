@@ -47,6 +47,12 @@ function Choices({ menu, class: kind, close, children }: ChoicesOptions) {
     menu.current?.querySelector("summary")?.focus();
   };
   useKeys(TEXTS.keys.everywhere, [{ keys: "Escape", does: TEXTS.app.close, run: leave }]);
+  /** In a field or a list of choices, keys are its own. */
+  const pressed = (event: KeyboardEvent) => {
+    if (event.key !== "Escape" || event.isComposing) return;
+    event.preventDefault();
+    leave();
+  };
   useLayoutEffect(() => {
     const { left, right } = body.current!.getBoundingClientRect();
     const over = Math.max(0, right - (document.documentElement.clientWidth - EDGE));
@@ -58,7 +64,7 @@ function Choices({ menu, class: kind, close, children }: ChoicesOptions) {
     return () => document.removeEventListener("pointerdown", pressed);
   }, []);
   return (
-    <div class={`menu-body ${kind}`} ref={body}>
+    <div class={`menu-body ${kind}`} ref={body} onKeyDown={pressed}>
       {children}
     </div>
   );

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { Asked, Refused } from "../api";
-import { go, here } from "../router";
+import { go, here, rowToReturnTo } from "../router";
 import { useKeys } from "../keys";
 import { TEXTS } from "../texts";
 import { visible } from "./plain";
@@ -14,6 +14,24 @@ export interface Crumb {
 
 /** The path that was shown before; "" at first, when the browser itself has put the focus. */
 let shown = "";
+
+/** Frames in which a row is waited for. */
+const PATIENCE = 180;
+
+/** Give the focus to a row as soon as it is there, unless it has gone elsewhere from the heading. */
+function focusRow(row: string | undefined, heading: HTMLElement | null): (() => void) | undefined {
+  if (row === undefined) return undefined;
+  let frame = 0;
+  const look = (left: number) => {
+    const active = document.activeElement;
+    const found = document.querySelector<HTMLElement>(`#content [data-row="${CSS.escape(row)}"]`);
+    if (active !== heading && active !== document.body) return;
+    if (found) (found.hasAttribute("tabindex") ? found : found.querySelector<HTMLElement>("a[href]"))?.focus();
+    else if (left > 0) frame = requestAnimationFrame(() => look(left - 1));
+  };
+  look(PATIENCE);
+  return () => cancelAnimationFrame(frame);
+}
 
 interface PageOptions {
   title: string;
@@ -35,13 +53,13 @@ export function Page({ title, crumbs = [], actions, about, fill = false, childre
   useLayoutEffect(() => {
     const before = shown;
     shown = path;
-    if (before && before !== path) {
-      heading.current?.focus({ preventScroll: true });
-      scrollTo(0, 0);
-    }
+    if (!before || before === path) return undefined;
+    heading.current?.focus({ preventScroll: true });
+    scrollTo(0, 0);
+    return focusRow(rowToReturnTo(path), heading.current);
   }, [path]);
   const above = crumbs[crumbs.length - 1];
-  useKeys(TEXTS.keys.everywhere, [{ keys: "Escape", does: TEXTS.keys.back, when: above !== undefined, run: () => above && go(above.href) }]);
+  useKeys(TEXTS.keys.everywhere, [{ keys: "Escape", does: TEXTS.keys.back, when: above !== undefined, run: () => above && go(above.href, { back: true }) }]);
   return (
     <main id="content" class={fill ? "page page-fill" : "page"}>
       <header class="page-head">

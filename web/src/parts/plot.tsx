@@ -103,7 +103,8 @@ export function Plot(options: PlotOptions) {
   const shownAt = at === null ? undefined : places[at];
   return (
     <div class="plot">
-      <div ref={frame} class="plot-frame" tabIndex={0} role="slider" aria-label={label} aria-valuemin={0} aria-valuemax={Math.max(places.length - 1, 0)} aria-valuenow={at ?? 0} aria-valuetext={shownAt === undefined ? label : readAt(shownAt)} onKeyDown={pressed} onPointerMove={(event) => nearest(event.clientX)} onPointerLeave={() => setAt(null)} onBlur={() => setAt(null)}>
+      <div ref={frame} class="plot-frame" onPointerMove={(event) => nearest(event.clientX)} onPointerLeave={() => setAt(null)}>
+        <div class="plot-slider" tabIndex={0} role="slider" aria-label={label} aria-valuemin={0} aria-valuemax={Math.max(places.length - 1, 0)} aria-valuenow={at ?? 0} aria-valuetext={shownAt === undefined ? label : readAt(shownAt)} onKeyDown={pressed} onBlur={() => setAt(null)} />
         <svg class="chart" viewBox={`0 0 ${width} ${height}`} width={width} height={height} aria-hidden="true" focusable="false">
           {yTicks.map((tick) => (
             <g key={tick}>
@@ -161,7 +162,7 @@ export function Plot(options: PlotOptions) {
                     const dot = <Dot kind={index % COLOURS} x={px(x)} y={py(y)} large={x === shownAt} />;
                     const href = link?.(index, point);
                     return href ? (
-                      <a key={point} href={href} tabIndex={-1} aria-label={readAt(x)}>
+                      <a key={point} href={href} tabindex={-1} aria-label={readAt(x)}>
                         <circle class="chart-target" cx={px(x)} cy={py(y)} r={12} />
                         {dot}
                       </a>

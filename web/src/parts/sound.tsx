@@ -59,7 +59,7 @@ export function Player({ sound }: { sound: Sound }) {
           <span class="quiet number">
             {clock(place)} / {length ? clock(length) : "–"}
           </span>
-          <a class="quiet" href={sound.href} download data-plain>
+          <a class="quiet sound-save" href={sound.href} download data-plain>
             {TEXTS.value.download}
           </a>
         </span>

@@ -184,7 +184,8 @@ function Grid<Row, Answer extends Rows<Row>>(options: VirtualTableOptions<Row, A
   const [top, setTop] = useState(0);
   const barBefore = useRef(0);
   const [place, setPlace] = useState(0);
-  const wantsFocus = useRef(false);
+  /** The place whose row gets the focus as soon as it is there. */
+  const wantsFocus = useRef<number | null>(null);
   const peekFollows = useRef(false);
   const first = Math.max(Math.floor(top / rowHeight) - MORE, 0);
   const last = Math.ceil((top + view) / rowHeight) + MORE;
@@ -213,7 +214,7 @@ function Grid<Row, Answer extends Rows<Row>>(options: VirtualTableOptions<Row, A
     const at = kept === null ? 0 : Math.min(kept.place, Math.max(total - 1, 0));
     setPlace(at);
     showTop(kept === null ? 0 : kept.top);
-    if (kept?.focus) wantsFocus.current = true;
+    if (kept?.focus) wantsFocus.current = at;
   }, [rows.isCurrent, list]);
 
   const showTop = useCallback(
@@ -242,7 +243,7 @@ function Grid<Row, Answer extends Rows<Row>>(options: VirtualTableOptions<Row, A
     if (!total) return;
     const next = Math.min(Math.max(wanted, 0), total - 1);
     setPlace(next);
-    wantsFocus.current = focus;
+    wantsFocus.current = focus ? next : null;
     const above = next * rowHeight;
     if (above < top) showTop(above);
     else if (above + rowHeight > top + view) showTop(above + rowHeight - view);
@@ -251,10 +252,10 @@ function Grid<Row, Answer extends Rows<Row>>(options: VirtualTableOptions<Row, A
 
   // The focus follows the place once its row is there.
   useLayoutEffect(() => {
-    if (!wantsFocus.current) return;
+    if (wantsFocus.current !== place) return;
     const row = scroller.current?.querySelector<HTMLElement>(`[data-place="${place}"]`);
     if (row && row.dataset["row"] !== undefined) {
-      wantsFocus.current = false;
+      wantsFocus.current = null;
       row.focus({ preventScroll: true });
     }
   });

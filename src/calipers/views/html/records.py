@@ -95,7 +95,10 @@ def json_text(data: Any, indent: str = "", *, width: int = _WIDTH) -> str:
 
 def embedded_json(data: Any) -> str:
     """Plain data as JSON that may stand inside a script element, whatever the texts in it say."""
-    found = msgspec.json.encode(data).decode()
+    try:
+        found = msgspec.json.encode(data).decode()
+    except UnicodeEncodeError:  # half a letter
+        found = msgspec.json.encode(plain(msgspec.to_builtins(data))).decode()
     for character, escaped in _BREAKS_OUT.items():
         found = found.replace(character, escaped)
     return found
