@@ -301,7 +301,7 @@ def _without_interrupts() -> Iterator[None]:
 
 def _await_end(process: Any) -> None:
     """Wait until a process has ended; it keeps its number."""
-    if hasattr(os, "waitid"):
+    if sys.platform == "linux":
         with suppress(ChildProcessError):
             os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
     else:

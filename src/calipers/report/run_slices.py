@@ -12,10 +12,11 @@ import msgspec
 from calipers.data.jsonable import plain
 from calipers.data.record import ReportCase, ReportCaseFailure
 from calipers.data.result import kind_of
+from calipers.stats.case_moments import CaseMoments
 
 from .attempt_fields import FIELDS, Beside, Record, status_of
 from .attempt_filter import field_named, field_text, term_of, term_without, value_text
-from .cut import MOST, Adjusted, CaseMoments, Cases, ClusteredCases, Scale, adjusted, cut
+from .cut import MOST, Adjusted, Cases, ClusteredCases, Scale, adjusted, cut
 from .summary import Summary
 
 _FIELDS: Final = ("tag", "cluster", "tool", "agent", "model")

@@ -8,6 +8,7 @@ import click
 
 from calipers.cli.exits import PASSED
 from calipers.cli.reports import named_reports
+from calipers.data.record import ReportCase, ReportCaseFailure
 from calipers.data.spending import COST, UNPRICED_CALLS
 from calipers.errors import InvalidOptionError
 from calipers.files.project import find_project
@@ -114,7 +115,8 @@ def make_forecast(
 def priced_by_trace(report: Report) -> Report:
     """The report with the cost of attempts whose price was not known, where the tokens of their traces and the project's prices tell it now."""
     set_prices(find_project(Path.cwd()).prices)
-    for record in (*report.cases, *report.failures):
+    records: list[ReportCase | ReportCaseFailure] = [*report.cases, *report.failures]
+    for record in records:
         if UNPRICED_CALLS not in record.metrics or record.trace is None:
             continue
         found = [
