@@ -12,6 +12,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / ".mypy_cache" / "examples_of_docs"
 FENCE = re.compile(r"^([ \t]*)```python\b[^\n`]*\n(.*?)^\1```[ \t]*$", re.DOTALL | re.MULTILINE)
+TITLE = re.compile(r'^[ \t]*```python[^\n`]*title="(\w+)\.py"', re.MULTILINE)
 ATTRIBUTE = re.compile(r"^(\w+\.(?:version|score_range) = [^#\n]*?)(?=\s*(?:#.*)?$)", re.MULTILINE)
 """Attributes that a function may carry. No type checker knows them."""
 
@@ -24,7 +25,10 @@ def module_of(page: str) -> str:
         lines += [""] * (before - len(lines))
         text = re.sub(rf"^{block[1]}", "", block[2], flags=re.MULTILINE)
         lines += ATTRIBUTE.sub(r"\1  # type: ignore[attr-defined]", text).splitlines()
-    return "\n".join(lines)
+    found = "\n".join(lines)
+    for name in set(TITLE.findall(page)):  # a block of the page is another one's import
+        found = re.sub(rf"^from {name} import .*$", "", found, flags=re.MULTILINE)
+    return found
 
 
 def write_examples() -> dict[str, str]:

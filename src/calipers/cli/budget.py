@@ -18,7 +18,7 @@ _TIMES: Final[Mapping[str, float]] = {"k": 1e3, "m": 1e6, "b": 1e9}
 _OF: Final = "for the agent and its judges together; agent=… or judges=… limits one of them. Repeatable."
 
 
-class Time(click.ParamType):
+class Time(click.types.FloatParamType):
     """A time, as a number of seconds or as `1h30m`."""
 
     name = "time"

@@ -148,7 +148,8 @@ class BudgetUse(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     def spent(self, limit: Limit) -> float:
         """How much was spent of what a limit is about."""
-        return sum(getattr(self, side).of(limit.unit) for side in limit.sides)
+        of: dict[Side, Spent] = {"agent": self.agent, "judges": self.judges}
+        return sum(of[side].of(limit.unit) for side in limit.sides)
 
     def left(self, budget: Budget) -> Budget | None:
         """What is left of a budget after this; `None` if some of it is used up."""

@@ -97,7 +97,8 @@ class ReportRun:
 
     def attempts(self, at: Collection[int] | None = None) -> Iterator[tuple[int, Record]]:
         """The attempts, as in `AttemptSource`; those whose task failed come last."""
-        for position, record in enumerate([*self._report.cases, *self._report.failures]):
+        records: list[Record] = [*self._report.cases, *self._report.failures]
+        for position, record in enumerate(records):
             if at is None or position in at:
                 yield position, record
 

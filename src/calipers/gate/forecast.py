@@ -81,10 +81,10 @@ def forecast_run(
     groups = group_by_case([*pilot.cases, *pilot.failures])
     if not groups:
         raise InvalidOptionError("the pilot has no attempts: nothing tells what a run costs")
-    spent = {
-        side: [[_spent(record, side) for record in (*group.runs, *group.failures)] for group in groups]
-        for side in SIDES
-    }
+    attempts: list[list[ReportCase | ReportCaseFailure]] = [
+        [*group.runs, *group.failures] for group in groups
+    ]
+    spent = {side: [[_spent(each, side) for each in of_case] for of_case in attempts] for side in SIDES}
     n = len(groups) if cases is None else cases
     amounts = [
         _amount(unit, side, values, n, repeats, confidence)
@@ -92,12 +92,12 @@ def forecast_run(
         for unit in UNITS
         if (values := _values(unit, spent[side])) is not None
     ]
-    attempts = sum(len(group.runs) + len(group.failures) for group in groups)
+    made = sum(map(len, attempts))
     return Forecast(
         cases=n,
         repeats=repeats,
         amounts=tuple(amounts),
-        seconds=pilot.duration * n * repeats / attempts if pilot.duration else None,
+        seconds=pilot.duration * n * repeats / made if pilot.duration else None,
         confidence=confidence,
         unpriced_calls=int(
             sum(one.get(UNPRICED_CALLS, 0) for side in SIDES for case in spent[side] for one in case)

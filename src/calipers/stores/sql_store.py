@@ -284,7 +284,7 @@ class SqlStore(SqlIndexes):
     @override
     def run_sizes(self) -> dict[str, int]:
         with self._reading() as db:
-            ids = dict(db.run("SELECT no, id FROM runs WHERE status <> ?", (HIDDEN,)))
+            ids: dict[int, str] = dict(db.run("SELECT no, id FROM runs WHERE status <> ?", (HIDDEN,)))
             found = dict.fromkeys(ids, 0)
             for sql in _SIZES:
                 for number, size in db.run(sql):

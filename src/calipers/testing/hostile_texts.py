@@ -26,7 +26,8 @@ class HostileText(NamedTuple):
     @property
     def plain(self) -> str:
         """The longest part of it that every reader sees letter by letter: printable ASCII on one line."""
-        return max(re.findall(r"[!-~]+(?: [!-~]+)*", self.text), key=len)
+        found: list[str] = re.findall(r"[!-~]+(?: [!-~]+)*", self.text)
+        return max(found, key=len)
 
 
 def _disguised(letters: str) -> str:

@@ -72,10 +72,10 @@ def aligned_traces_answer(
     if stored == [None, None]:
         return _nothing([GAPS["no traces"]], facts)
     if None not in stored and sum(lengths) > MOST_STEPS:
-        steps = f"{lengths[0]:,} and {plural(lengths[1], 'step')}"
+        many = f"{lengths[0]:,} and {plural(lengths[1], 'step')}"
         return _nothing(
             [
-                f"not compared here: {steps} are too many while a page waits; `calipers compare --case` takes its time"
+                f"not compared here: {many} are too many while a page waits; `calipers compare --case` takes its time"
             ],
             facts,
         )

@@ -157,7 +157,8 @@ def _vectors(texts: Sequence[str], deadline: Deadline) -> Array:
         found += embed([_NUMBER.sub("0", part)])
     vectors = np.asarray(found or np.empty((0, 1)), np.float32)
     sizes = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return np.divide(vectors, sizes, out=np.zeros_like(vectors), where=sizes > 0)
+    scaled: Array = np.divide(vectors, sizes, out=np.zeros_like(vectors), where=sizes > 0)
+    return scaled
 
 
 def groups_of(vectors: Array, near: float = NEAR) -> list[list[int]]:

@@ -115,18 +115,23 @@ def make_forecast(
 def priced_by_trace(report: Report) -> Report:
     """The report with the cost of attempts whose price was not known, where the tokens of their traces and the project's prices tell it now."""
     set_prices(find_project(Path.cwd()).prices)
-    records: list[ReportCase | ReportCaseFailure] = [*report.cases, *report.failures]
-    for record in records:
-        if UNPRICED_CALLS not in record.metrics or record.trace is None:
-            continue
-        found = [
-            call.cost
-            if call.cost is not None
-            else cost_of(call.model, Usage(input=call.input_tokens, output=call.output_tokens))
-            for call in record.trace.llm_calls
-        ]
-        known = [each for each in found if each is not None]
-        if found and len(known) == len(found):
-            record.metrics = {name: value for name, value in record.metrics.items() if name != UNPRICED_CALLS}
-            record.metrics[COST] = fsum(known)
+    for case in report.cases:
+        _price(case)
+    for failure in report.failures:
+        _price(failure)
     return report
+
+
+def _price(record: ReportCase | ReportCaseFailure) -> None:
+    if UNPRICED_CALLS not in record.metrics or record.trace is None:
+        return
+    found = [
+        call.cost
+        if call.cost is not None
+        else cost_of(call.model, Usage(input=call.input_tokens, output=call.output_tokens))
+        for call in record.trace.llm_calls
+    ]
+    known = [each for each in found if each is not None]
+    if found and len(known) == len(found):
+        record.metrics = {name: value for name, value in record.metrics.items() if name != UNPRICED_CALLS}
+        record.metrics[COST] = fsum(known)
