@@ -42,6 +42,7 @@ PACKAGES = [
     "voice.synthesizers",
     *("rollouts", "rollouts.attacks", "rollouts.demo", "rollouts.moderators"),
     "rollouts.strategies",
+    "search",
 ]
 
 

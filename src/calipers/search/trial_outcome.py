@@ -1,0 +1,54 @@
+"""The outcome of a trial: what a strategy is told of a proposal once it was tried and judged.
+
+A trial is one attempt of a run. It *fails*, and the search has found something, where the system under test did what it should
+not: an assertion did not hold, the task raised, the target of a conversation gave way. Where something else got in the way (a
+server that was down, a judge that crashed), `failed` is `None`: nothing is known, and the trial counts for neither.
+"""
+
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any
+
+from calipers.rollouts.graph import Graph
+from calipers.rollouts.rollout_outcome import is_rollout, read_rollout
+
+from .proposal import Proposal
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a proposal."""
+
+    number: int
+    """Of the trial, from 1, in the order of the proposals."""
+    proposal: Proposal
+    _: KW_ONLY
+    failed: bool | None
+    """Whether the system failed, so that the search found something; `None`: that is not known."""
+    reward: float
+    """How near it came to a failure, from 0 to 1; 1 for a failure, 0 where nothing is known."""
+    results: Mapping[str, Any] = field(default_factory=dict)
+    """What the evaluators said, by name: assertions, scores and labels."""
+    output: Any = None
+    """What the task returned; `None` also where it raised."""
+    error: str | None = None
+    """The type of the error that the task raised; `None`: it returned."""
+    calls: int = 1
+    """How often the system was asked: once, or in each turn of a conversation."""
+    cost: float | None = None
+    """US dollars; `None`: not known."""
+    seconds: float = 0.0
+    """How long the task took."""
+
+    @property
+    def rollout(self) -> Graph[Any, Any] | None:
+        """The conversation with the scores of the moderator; `None` if it was none."""
+        return read_rollout(self.output) if is_rollout(self.output) else None
+
+    @property
+    def signature(self) -> str:
+        """In which way it failed: the error, or the assertions that did not hold. Failures of one signature are alike."""
+        if self.error is not None:
+            return self.error
+        broken = sorted(name for name, value in self.results.items() if value is False)
+        return ", ".join(broken)
