@@ -4,7 +4,7 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from math import log
-from typing import Any, ClassVar
+from typing import Any
 
 from calipers.data.argument_checks import check_function, check_mapping, is_number
 from calipers.data.jsonable import safe_repr
@@ -30,8 +30,6 @@ class Factors:
     weights: Mapping[str, Sequence[float]] | None = None
     """How likely each option of a factor is, in any unit; a factor that is left out has all its options equally likely."""
 
-    keeps_distribution: ClassVar[bool] = True
-
     def __post_init__(self) -> None:
         check_mapping("options", self.options)
         check_function("build", self.build, or_none=True)
@@ -51,6 +49,11 @@ class Factors:
                 )
             if not sum(weights) > 0:
                 raise InvalidOptionError(f"no option of the factor {name!r} has a weight above 0")
+
+    @property
+    def keeps_distribution(self) -> bool:
+        """Yes: each factor is drawn on its own."""
+        return True
 
     def sample(self, rng: random.Random) -> Proposal:
         """One option of each factor."""

@@ -15,8 +15,10 @@ from .proposal import Proposal
 class Space(Protocol):
     """Where the inputs of a search come from."""
 
-    keeps_distribution: bool
-    """Whether a chain of redraws has the same distribution as samples."""
+    @property
+    def keeps_distribution(self) -> bool:
+        """Whether a chain of redraws has the same distribution as samples."""
+        ...
 
     def sample(self, rng: random.Random) -> Proposal:
         """A proposal, as the stated distribution has it."""

@@ -25,6 +25,9 @@ from calipers.testing.model_servers import GeminiServer as GeminiServer
 from calipers.testing.model_servers import ModelServer as ModelServer
 from calipers.testing.model_servers import OpenAIServer as OpenAIServer
 from calipers.testing.obedient_model import ObedientModel as ObedientModel
+from calipers.testing.planted_failures import ZOO as ZOO
+from calipers.testing.planted_failures import PlantedTarget as PlantedTarget
+from calipers.testing.planted_failures import calls_to_failure as calls_to_failure
 from calipers.testing.player_checks import check_moderator as check_moderator
 from calipers.testing.player_checks import check_target as check_target
 from calipers.testing.player_checks import check_tester as check_tester
