@@ -45,7 +45,8 @@ CalipersError
 │   ├── StoreMissingError (StoreError)      there is none, and it was only to be read
 │   ├── RunMissingError (StoreError)        it has no such run, or not any more, or several that could be meant
 │   ├── StoreTimeoutError (StoreError)      reading it took longer than it may; also a TimeoutError
-│   └── StoreDamagedError (StoreError)      something in it is not what was written
+│   ├── StoreDamagedError (StoreError)      something in it is not what was written
+│   └── ValueAwayError (StoreError)         a large value cannot be read where it was moved to
 ├── TapeError (RuntimeError)            a replay asked what its tape does not have; `step` says where
 │   └── TapeFileError (TapeError)          a tape that cannot be read: damaged, of another version, or no tape at all
 ├── BudgetError (RuntimeError)          a model was not asked, since the budget of the run is used up (never recorded)
@@ -409,6 +410,10 @@ class StoreTimeoutError(StoreError, TimeoutError):
 
 class StoreDamagedError(StoreError):
     """Something in a store is not what was written: the message says what, and in which run. The rest can be read."""
+
+
+class ValueAwayError(StoreError):
+    """A large value was moved out of the store, and cannot be read where it is. The rest of its run can."""
 
 
 class TapeError(CalipersError, RuntimeError):

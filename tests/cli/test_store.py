@@ -37,3 +37,54 @@ def test_what_is_left_out_is_an_error_with_the_way_out(calipers, write_eval, kep
     assert calipers("store", "copy", "nowhere.db", "there.db").exit_code == 2
     assert calipers("store", "copy", ".calipers/runs.db", "there.db", "--run", "no-such").exit_code == 2
     assert calipers("store", "copy", ".calipers/runs.db", ".calipers/runs.db").exit_code == 3
+
+
+def test_old_values_are_moved_told_shown_and_brought_back(calipers, write_eval, folder, monkeypatch):
+    write_eval(
+        "import os, random\n"
+        "def long(n):\n    return ''.join(random.Random(n + int(os.environ['MORE'])).choices('abcdefghijklmnop', k=9000))\n"
+        "def eval_it():\n    return numbers(1, 2), long\n"
+    )
+    for name, more in (("first", "0"), ("second", "10")):
+        monkeypatch.setenv("MORE", more)
+        calipers("run", "--quiet", "--name", name)
+    shown = calipers("show", "latest", "--case", "number 1").stdout
+    done = calipers("store", "offload", "--to", "values", "--min-size", "1kB")
+    assert done.exit_code == 0, done.output
+    assert "Moved 4 large values" in done.stderr
+    places = calipers("store", "offload").stdout
+    assert places.startswith("4 large values")
+    assert places.strip().endswith(f"file://{folder}/values")
+    assert calipers("show", "latest", "--case", "number 1").stdout == shown
+    (folder / "values").rename(folder / "gone")
+    done = calipers("show", "latest", "--case", "number 1")
+    assert done.exit_code == 0, done.output
+    assert "not readable now" in done.stdout
+    assert calipers("compare", "first", "second").exit_code == 0
+    assert calipers("export", "latest", "--to", "csv:out.csv").exit_code == 0
+    assert "not readable now" in (folder / "out.csv").read_text()
+    done = calipers("store", "offload", "--back")
+    assert done.exit_code == 3
+    assert "could not be brought back" in done.stderr
+    (folder / "gone").rename(folder / "values")
+    done = calipers("store", "offload", "--back")
+    assert "Brought 4 large values" in done.stderr
+    assert [path for path in (folder / "values").rglob("*") if path.is_file()] == []
+    assert "All large values are in" in calipers("store", "offload").stderr
+    assert calipers("show", "latest", "--case", "number 1").stdout == shown
+
+
+def test_an_offload_that_makes_no_sense_is_refused(calipers, write_eval, kept):
+    write_eval("def eval_it():\n    return numbers(1), task\n")
+    calipers("run", "--quiet")
+    for options, said in [
+        (("--back", "--to", "values"), "give no other option"),
+        (("--min-size", "1kB"), "--to must say where"),
+        (("--to", "values", "--older-than", "old"), "--older-than must be a number and a unit"),
+        (("--to", "s3://key:s3cret@bucket"), "neither a password nor options"),
+    ]:
+        done = calipers("store", "offload", *options)
+        assert done.exit_code == 2, options
+        assert said in " ".join(done.output.split())
+        assert "s3cret" not in done.output
+    assert "nothing to move out of" in calipers("store", "offload", "--to", "values").stderr

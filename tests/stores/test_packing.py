@@ -427,8 +427,8 @@ CLOSER_LOOKS = {
 """By the field of a record: a value that most records do not have."""
 KEPT = {"name", "tags", "fault", "task_duration", "total_duration", "tries", "has_expected_output"}
 """The fields that are kept as they are."""
-APART = {"human_labels"}
-"""What people say later, which a store keeps beside the attempts."""
+APART = {"human_labels", "position"}
+"""What people say later, which a store keeps beside the attempts; and the place of an attempt, by which it keeps them."""
 
 
 def test_every_field_of_a_record_is_kept_or_looked_at():

@@ -128,7 +128,15 @@ def test_a_store_from_before_looks_were_counted_learns_to_count_them(postgres):
     url = f"{postgres.url}?schema=before_looks"
     PostgresqlStore(url).close()
     with psycopg.connect(postgres.url) as connection:
-        for table in ("looks", "labels", "passports", "model_answers", "index_parts"):
+        for table in (
+            "looks",
+            "labels",
+            "passports",
+            "model_answers",
+            "index_parts",
+            "value_places",
+            "moved_values",
+        ):
             connection.execute(f"DROP TABLE before_looks.{table}")
         connection.execute("UPDATE before_looks.calipers_store SET version = 4")
     look = Look(run="a", attempts=1, number=1, outcome="WORSE")

@@ -305,7 +305,7 @@ def test_a_run_on_a_disk_that_fills_up_waits_for_room_or_ends_with_what_is_store
     store = SqliteStore(small_disk / "runs.db")
     run = store.begin_run(RunInfo(name="r"))
     filler = small_disk / "filler"
-    filler.write_bytes(b"x" * 150_000)
+    filler.write_bytes(b"x" * 80_000)
     batch = [pack(record(n, failed=True), n, EvaluatorSlots(()))[0] for n in range(300)]
     done = 0
     with pytest.raises(StoreUnavailableError, match="cannot be used now"):

@@ -15,7 +15,7 @@ from calipers.data.attempt import increment_eval_metric, set_eval_attribute
 from calipers.data.human_label import HumanLabel
 from calipers.data.result import EvaluationReason, Skipped
 from calipers.data.trace import ToolCall, Trace
-from calipers.stores import open_store
+from calipers.stores import offload_values, open_store
 from calipers.stores.store import Store
 from calipers.viewer.blob_answer import blob_answer
 from calipers.viewer.case_answer import case_answer
@@ -395,3 +395,18 @@ def test_a_blob_is_saved_and_never_shown(store: Store, view: View) -> None:
             blob_answer(viewed, run, 0, wrong)
     with pytest.raises(Refusal, match="no attempt 5"):
         blob_answer(viewed, run, 5, "output")
+
+
+def test_values_that_cannot_be_read_where_they_are_say_so_and_the_rest_is_shown(
+    store: Store, view: View, tmp_path: Path
+) -> None:
+    cases = [Case(name="long", inputs="x" * 2000), Case(name="short", inputs=1)]
+    run = keep(store, cases, lambda inputs: inputs, small)
+    offload_values(store, tmp_path / "values", min_size=1)
+    viewed = view(store)
+    shown = {name: case_answer(viewed, run, case_id(name)).attempts[0] for name in ("long", "short")}
+    (tmp_path / "values").rename(tmp_path / "gone")
+    found = {name: case_answer(viewed, run, case_id(name)).attempts[0] for name in ("long", "short")}
+    assert found["short"] == shown["short"]
+    assert "not readable now" in str(found["long"].output)
+    assert found["long"].judgements == shown["long"].judgements

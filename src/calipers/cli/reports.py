@@ -46,7 +46,12 @@ def known_changes(
 
 
 def named_reports(
-    names: Sequence[str], store: str | None, *, dataset: str | None = None, concludes: bool = False
+    names: Sequence[str],
+    store: str | None,
+    *,
+    dataset: str | None = None,
+    concludes: bool = False,
+    can_lack_values: bool = False,
 ) -> list[NamedReport]:
     """The reports of these names, each with all its attempts.
 
@@ -55,6 +60,7 @@ def named_reports(
         store: the store of the runs; it is opened only if a run is named.
         dataset: of which dataset the runs are; of files it is not asked.
         concludes: as for `find_run`.
+        can_lack_values: see `Store.can_lack_values`: for those who look at results, and only show the rest.
     """
     found: list[NamedReport] = []
     meant: dict[tuple[str, str], str] = {}
@@ -65,7 +71,8 @@ def named_reports(
                 key = ("file", os.path.realpath(name))
                 each = NamedReport(read_file(name, "compared"), name)
             else:
-                kept = opened.enter_context(open_kept(store)) if kept is None else kept
+                if kept is None:
+                    kept = opened.enter_context(open_kept(store, can_lack_values=can_lack_values))
                 info = find_run(kept, name, dataset=dataset, concludes=concludes)
                 key = ("run", info.id)
                 report = report_of(kept, info, whole=True)
@@ -81,10 +88,10 @@ def named_reports(
 
 
 def distinct_reports(
-    names: Sequence[str], store: str | None, *, dataset: str | None = None
+    names: Sequence[str], store: str | None, *, dataset: str | None = None, can_lack_values: bool = False
 ) -> list[NamedReport]:
     """The reports of these names, to draw conclusions from, each run by its name alone where no other has it."""
-    reports = named_reports(names, store, dataset=dataset, concludes=True)
+    reports = named_reports(names, store, dataset=dataset, concludes=True, can_lack_values=can_lack_values)
     labels = distinct_names(
         [each.label if each.info is None else each.info.name for each in reports],
         [each.label for each in reports],

@@ -47,10 +47,12 @@ def store_address(given: str | None) -> str:
     return default_address()
 
 
-def open_kept(given: str | None, *, redact: Sequence[str] = ()) -> Store:
-    """The store to read from, or to change, which has to be there."""
+def open_kept(given: str | None, *, redact: Sequence[str] = (), can_lack_values: bool = False) -> Store:
+    """The store to read from, or to change, which has to be there; `can_lack_values`: see `Store.can_lack_values`."""
     with opening(given) as address:
-        return open_store(address, existing=True, redact=hooks_at(redact))
+        found = open_store(address, existing=True, redact=hooks_at(redact))
+    found.can_lack_values = can_lack_values
+    return found
 
 
 @contextmanager

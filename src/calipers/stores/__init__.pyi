@@ -2,6 +2,9 @@ from calipers.data.human_label import HumanLabel as HumanLabel
 from calipers.stores.evaluator_slots import EvaluatorSlots as EvaluatorSlots
 from calipers.stores.explanation import why as why
 from calipers.stores.journal import keep_in as keep_in
+from calipers.stores.offloading import Moved as Moved
+from calipers.stores.offloading import bring_back_values as bring_back_values
+from calipers.stores.offloading import offload_values as offload_values
 from calipers.stores.packing import Facts as Facts
 from calipers.stores.packing import facts_of as facts_of
 from calipers.stores.packing import pack as pack

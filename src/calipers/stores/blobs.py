@@ -27,6 +27,11 @@ class Reference(NamedTuple):
     length: int
     """Of the text, in characters."""
 
+    @property
+    def text(self) -> str:
+        """As it is stored."""
+        return f"{_MARK}{self.hash.hex()}:{self.length}"
+
 
 class Blobs:
     """The large texts of one batch."""
@@ -49,7 +54,7 @@ class Blobs:
         digest = hashlib.blake2b(data, digest_size=16).digest()
         if digest not in self.bodies:
             self.bodies[digest] = zlib.compress(data, _LEVEL)
-        return f"{_MARK}{digest.hex()}:{len(text)}"
+        return Reference(digest, len(text)).text
 
 
 def is_reference(text: str | None) -> bool:

@@ -33,7 +33,17 @@ if TYPE_CHECKING:
 _WORDS: Final = {"number": "BIGSERIAL", "bytes": "BYTEA", "clustered": ""}
 _OPENING: Final = 0x43414C49
 """The advisory lock that is held while tables are made, and between prune and append."""
-_TABLES: Final = ("runs", "evaluators", "attempts", "cells", "blobs", "blob_uses", "labels", "index_parts")
+_TABLES: Final = (
+    "runs",
+    "evaluators",
+    "attempts",
+    "cells",
+    "blobs",
+    "blob_uses",
+    "labels",
+    "index_parts",
+    "moved_values",
+)
 """Those that shrink when runs are removed."""
 _LONGEST: Final = 1_000_000.0
 """Seconds up to which the server takes a limit of time; one that is longer, or endless, is this long."""
@@ -101,6 +111,7 @@ class PostgresqlStore(SqlCopies):
         with self._writer.transaction() as db:
             db.run("SELECT pg_advisory_xact_lock(?)", (_OPENING,))
             removed = self._remove_unused(db)
+        self._remove_objects()
         # Gives back the space to the tables, and what is free at their ends to the disk. A user who does not own them is told so by
         # the server, which leaves that to the automatic vacuum.
         self._writer.alone(f"VACUUM (ANALYZE) {', '.join(_TABLES)}")

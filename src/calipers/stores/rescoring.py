@@ -79,6 +79,7 @@ _TRIES = 20
 """How often names are chosen anew, where another process takes them first."""
 
 _WITHOUT_SETTING = "attempts judged without the tags and the timeout of their case, which are not stored: pass the dataset to judge them again"
+_UNREAD = "attempts not judged, since large values of theirs cannot be read where they were moved to: score the run again when they can"
 
 
 def score_again(
@@ -169,6 +170,7 @@ async def score_again_async(
         budget=budget,
     )
     opened = store if isinstance(store, Store) else open_store(store, existing=True)
+    could_lack, opened.can_lack_values = opened.can_lack_values, True  # such attempts are not judged
     try:
         info = opened.run(run)
         if info.status == "running" and not info.is_abandoned():
@@ -185,6 +187,8 @@ async def score_again_async(
             msgspec.structs.replace(options, seed=info.draw_seed), progress
         )
         outdate(opened, info.id, sorted(rescoring.asked.intersection(info.columns)), "judged_again")
+        if rescoring.unread and rescoring.has_analyses:
+            opened.can_lack_values = could_lack  # what looks at the whole report must not see texts of ours
         report = opened.report(info.id, keep="all" if rescoring.has_analyses else keep)
         if rescoring.has_analyses:
             await run_report_evaluators(report, (), rescoring.with_originals(report))
@@ -195,12 +199,15 @@ async def score_again_async(
             rescoring.counts.notes.append(f"{WITHOUT_HIDDEN}: {rescoring.judged_redacted}")
         if rescoring.judged_bare:
             rescoring.counts.notes.append(f"{_WITHOUT_SETTING}: {rescoring.judged_bare}")
+        if rescoring.unread:
+            rescoring.counts.notes.append(f"{_UNREAD}: {rescoring.unread}")
         if rescoring.changed:
             rescoring.counts.notes.append(f"{CHANGED}: {rescoring.changed}")
         report.incomplete = incomplete or report.incomplete
         report.budget = rescoring.budget or report.budget
         return report
     finally:
+        opened.can_lack_values = could_lack
         if opened is not store:
             opened.close()
 
@@ -237,6 +244,8 @@ class Rescoring:
         self._output = output
         self.judged_redacted = 0
         self.judged_bare = 0
+        self.unread = 0
+        """Attempts that were not judged, since large values of theirs cannot be read now."""
         self.changed = 0
         self.asked: set[str] = set()
         """Evaluators that had something to judge."""
@@ -294,8 +303,11 @@ class Rescoring:
                 for cell in cells
                 if cell.evaluator in wanted and not has_failed(cell.body)
             }
-            self.counts.attempts_reused += 1
             lacking = len(known) < len(wanted) or any(notes.as_plain for notes in known.values())
+            if lacking and attempt.unread is not None:
+                self.unread += 1
+                continue
+            self.counts.attempts_reused += 1
             work = self._work(attempt, cells, known) if lacking else None
             if work is None:
                 self.counts.cells_reused += len(wanted)

@@ -185,6 +185,22 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
             PRIMARY KEY (run, build, name, part)
         )""",
     ),
+    # Large values that were moved elsewhere: their row in `blobs` has an empty body.
+    (
+        """CREATE TABLE value_places (
+            no {number} PRIMARY KEY,
+            address TEXT NOT NULL UNIQUE
+        )""",
+        """CREATE TABLE moved_values (
+            name TEXT NOT NULL PRIMARY KEY,
+            hash {bytes} NOT NULL,
+            place BIGINT NOT NULL,
+            state TEXT NOT NULL,
+            size BIGINT NOT NULL,
+            at TEXT NOT NULL
+        )""",
+        "CREATE INDEX moved_values_by_hash ON moved_values (hash)",
+    ),
 )
 """The statements that lead from each version to the next; names in braces are the types and words of a database."""
 

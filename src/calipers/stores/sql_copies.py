@@ -12,11 +12,11 @@ from typing import Any, Final, NamedTuple
 import msgspec
 from typing_extensions import override
 
-from calipers.errors import StoreDamagedError, StoreError
+from calipers.errors import StoreDamagedError, StoreError, ValueAwayError
 
-from .blobs import references
+from .blobs import is_reference, references
 from .run_info import Owner, RunInfo, this_process, timestamp
-from .sql import Row, Session, safe_text, select_in
+from .sql import Row, Session, safe_text
 from .sql_runs import HIDDEN, remove_run, to_json, unknown
 from .sql_store import SqlStore
 
@@ -144,9 +144,11 @@ class SqlCopies(SqlStore):
                 (number, attempts[0][0], attempts[-1][0]),
             )
             texts = (value for row in (*attempts, *cells) for value in row if isinstance(value, str))
-            hashes = {one.hash for one in references(texts, run)}
-            found = select_in(db, "SELECT hash, body FROM blobs WHERE hash IN", (), hashes) if hashes else []
-        return CopiedPage(attempts, cells, {bytes(digest): bytes(body) for digest, body in found})
+            large = [text for text in texts if is_reference(text)]
+        found = self._read_values(large)  # what was moved elsewhere comes along
+        for digest, why in found.unread.items():
+            raise ValueAwayError(f"run {run!r} cannot be copied: large value {digest.hex()[:8]}: {why}")
+        return CopiedPage(attempts, cells, found.bodies)
 
     def copied_beside(self) -> dict[str, list[Row]]:
         """What the store has beside its runs, by table: looks of gates, and passports of judges."""
@@ -203,6 +205,7 @@ class SqlCopies(SqlStore):
                 hashes = sorted(page.blobs)  # in one order, so that two writers never wait for each other
                 db.insert_missing("blobs", {"hash": hashes, "body": [page.blobs[each] for each in hashes]})
                 db.insert_missing("blob_uses", {"run": [number] * len(hashes), "hash": hashes})
+                self._put_back(db, page.blobs)
             _update(db, run, {"heartbeat": timestamp()})
 
     def end_copy(self, run: CopiedRun) -> None:

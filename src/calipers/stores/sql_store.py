@@ -10,15 +10,15 @@ from typing import Any, TypeVar
 
 from typing_extensions import override
 
-from calipers.errors import StoreError
+from calipers.errors import StoreError, ValueAwayError
 
 from .blobs import Blobs, PackedText, is_reference, reference, references, restore
 from .packing import facts_of
 from .redaction import redacted_attempt, redacted_cell
 from .run_info import timestamp
 from .sql import Row, Session, chunks, marks, safe_text, select_in
-from .sql_index import SqlIndexes
 from .sql_runs import HIDDEN, not_written, of_generation, run_changed, run_number, superseded_places
+from .sql_values import SqlValues
 from .stored_attempt import Known, Parts, StoredAttempt, StoredCell, cells_of, read_cells, split_cells
 
 _T = TypeVar("_T")
@@ -28,8 +28,8 @@ _PAGE = 500
 _MOST_TEXT = 4_000_000
 """Characters of large values that are read at once."""
 
-# The columns are the fields of the records, except for `cells` and `run` of an attempt, and `run` and `case_name` of a cell.
-_ATTEMPT_FIELDS = StoredAttempt.__struct_fields__[:-2]
+# The columns are the fields of the records, except for `cells`, `run` and `unread` of an attempt, and `run` and `case_name` of a cell.
+_ATTEMPT_FIELDS = StoredAttempt.__struct_fields__[:-3]
 _CELL_FIELDS = StoredCell.__struct_fields__[:-2]
 _ATTEMPT = ", ".join(_ATTEMPT_FIELDS)
 _HEAD = ", ".join(_ATTEMPT_FIELDS[:-3])
@@ -51,7 +51,7 @@ _SIZES = (
 """The sizes of runs by their numbers, table by table; a row takes about a hundred bytes beside its texts."""
 
 
-class SqlStore(SqlIndexes):
+class SqlStore(SqlValues):
     """A store in an SQL database."""
 
     # ------------------------------------------------------------------ in
@@ -96,6 +96,7 @@ class SqlStore(SqlIndexes):
                     "blobs", {"hash": hashes, "body": [blobs.bodies[digest] for digest in hashes]}
                 )
                 db.insert_missing("blob_uses", {"run": [number] * len(hashes), "hash": hashes})
+                self._put_back(db, blobs.bodies)
 
     @override
     def remove_attempts(self, run: str, positions: Iterable[int], *, generation: int | None = None) -> None:
@@ -106,7 +107,9 @@ class SqlStore(SqlIndexes):
     @override
     def prune(self) -> int:
         with self._writing() as db:
-            return self._remove_unused(db)
+            removed = self._remove_unused(db)
+        self._remove_objects()
+        return removed
 
     @staticmethod
     def _remove_unused(db: Session) -> int:
@@ -207,10 +210,12 @@ class SqlStore(SqlIndexes):
             found = reference(text, run)
             if found is None:
                 return PackedText.of(text)
-            bodies = db.run("SELECT body FROM blobs WHERE hash = ?", (found.hash,))
-        if not bodies:
+        values = self._read_values([text])
+        if found.hash in values.unread:
+            raise ValueAwayError(f"the trace cannot be read: {values.unread[found.hash]}")
+        if found.hash not in values.bodies:
             return PackedText.of(restore(text, {}, run))  # which says what is missing
-        return PackedText(bytes(bodies[0][0]), is_packed=True, run=run)
+        return PackedText(values.bodies[found.hash], is_packed=True, run=run)
 
     def _with_cells(
         self, rows: Sequence[Row], others: Sequence[Row], run: str, without: frozenset[int]
@@ -233,8 +238,10 @@ class SqlStore(SqlIndexes):
                 cells.pop(place, None)
             yield attempt, list(cells.values())
 
-    def _restored(self, attempts: Sequence[StoredAttempt]) -> Iterator[StoredAttempt]:
-        """The attempts with their large values, read a few at a time."""
+    def _restored(
+        self, attempts: Sequence[StoredAttempt], *, may_lack: bool | None = None
+    ) -> Iterator[StoredAttempt]:
+        """The attempts with their large values, read a few at a time; `may_lack`: instead of `can_lack_values`."""
         waiting: list[StoredAttempt] = []
         size = 0
         for attempt in attempts:
@@ -245,30 +252,24 @@ class SqlStore(SqlIndexes):
             waiting.append(attempt)
             size += sum(one.length for one in references((given, output, trace), attempt.run))
             if size >= _MOST_TEXT:
-                yield from self._inflated(waiting)
+                yield from self._inflated(waiting, may_lack=may_lack)
                 waiting, size = [], 0
-        yield from self._inflated(waiting)
+        yield from self._inflated(waiting, may_lack=may_lack)
 
-    def _inflated(self, attempts: Sequence[StoredAttempt]) -> Iterator[StoredAttempt]:
-        bodies = self._bodies(text for a in attempts for text in (a.given, a.output, a.trace))
-        for attempt in attempts:
+    def _inflated(
+        self, attempts: Sequence[StoredAttempt], *, may_lack: bool | None
+    ) -> Iterator[StoredAttempt]:
+        for attempt, bodies in self._filled(attempts, may_lack=may_lack):
             attempt.given = restore(attempt.given, bodies, attempt.run)
             attempt.output = restore(attempt.output, bodies, attempt.run)
             attempt.trace = None if attempt.trace is None else restore(attempt.trace, bodies, attempt.run)
             yield attempt
 
     def _restored_cells(self, cells: Sequence[StoredCell]) -> Iterator[StoredCell]:
-        bodies = self._bodies(cell.body for cell in cells)
+        bodies = self._read_values(cell.body for cell in cells).bodies
         for cell in cells:
             cell.body = restore(cell.body, bodies, cell.run)
             yield cell
-
-    def _bodies(self, texts: Iterable[str | None]) -> dict[bytes, bytes]:
-        hashes = dict.fromkeys(one.hash for one in references(texts))
-        if not hashes:
-            return {}
-        with self._reading() as db:
-            return dict(select_in(db, "SELECT hash, body FROM blobs WHERE hash IN", (), hashes))
 
     @override
     def done(self, run: str) -> list[range]:
@@ -298,8 +299,11 @@ class SqlStore(SqlIndexes):
         for some in chunks(keys):
             with self._reading() as db:
                 known = find_known(db, some, failed=failed)
-            attempts = self._restored([one.attempt for one in known.values()])
-            found.update({one.key: known[one.key] for one in attempts if one.key is not None})
+            attempts = self._restored([one.attempt for one in known.values()], may_lack=True)
+            # What cannot be read now is not known now.
+            found.update(
+                {one.key: known[one.key] for one in attempts if one.key is not None and one.unread is None}
+            )
         for one in found.values():
             one.cells = dict(zip(one.cells, self._restored_cells([*one.cells.values()]), strict=True))
         return found

@@ -68,6 +68,11 @@ class Store(ABC):
 
     url: str
     """Where it is, without any password."""
+    can_lack_values: bool = False
+    """Whether attempts are given without those large values that cannot be read where they were moved to: `unread` says why, and they
+    are only to be shown. Otherwise that is an error, since a judge must not be shown a text of ours."""
+    lacked: int = 0
+    """How many large values could not be read so far."""
 
     # ------------------------------------------------------------------ writing
 
@@ -166,7 +171,7 @@ class Store(ABC):
 
     @abstractmethod
     def prune(self) -> int:
-        """Remove what no run uses any more, free its space, and return how many blobs were removed."""
+        """Remove what no run uses any more, also what was moved elsewhere, free its space, and return how many blobs were removed."""
 
     @abstractmethod
     def add_look(self, question: str, look: "Look", *, after: int) -> bool:

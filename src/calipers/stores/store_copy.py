@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Callable, Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from calipers.errors import RunMissingError, StoreDamagedError, StoreError
+from calipers.errors import RunMissingError, StoreDamagedError, StoreError, ValueAwayError
 
 from .sql_copies import COPYING, CopiedPage, SqlCopies
 from .store import Store, patiently
@@ -127,7 +127,10 @@ def _make_same(target: SqlCopies, run: str, page: CopiedPage, wanted: dict[int, 
     last = page.attempts[-1][0]
     lacking = 0
     for again in range(_TRIES + 1):
-        there = target.copied_page(run, after=after, last=last, most=len(wanted) + 1)
+        try:
+            there = target.copied_page(run, after=after, last=last, most=len(wanted) + 1)
+        except ValueAwayError:  # of a value that the target had moved elsewhere, and gets anew
+            there = CopiedPage([], [], {})
         differing = _differing(there, run, wanted)
         if not differing:
             return lacking

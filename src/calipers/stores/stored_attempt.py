@@ -29,6 +29,9 @@ from .blobs import LARGEST_INLINE
 Parts: TypeAlias = bool | Literal["given"]
 """Which parts of attempts are read besides the facts: all, none, or what they were given."""
 
+Part: TypeAlias = Literal["given", "output", "trace"]
+"""A part that may be large."""
+
 FORMAT = 1
 """The version of the parts' layout. A release reads its own and every earlier one."""
 
@@ -60,11 +63,24 @@ class StoredAttempt(msgspec.Struct, kw_only=True, gc=False):
     """The cells in its row. Only on the way in: a store returns cells separately."""
     run: str = ""
     """The id of its run; filled in by the store when it is read."""
+    unread: str | None = None
+    """Why a large part of it cannot be read where it was moved to: what it is shown as instead must not be judged. `None`: it is
+    whole."""
 
     @property
     def case_name(self) -> str:
         """The case's name, whether it is repeated or not."""
         return self.name if self.source_case_name is None else self.source_case_name
+
+
+def leave_out(attempt: StoredAttempt, part: Part, why: str) -> None:
+    """Put a text in the place of a part that cannot be read now. A trace has none: it would say that nothing was called."""
+    attempt.unread = why
+    if part == "trace":
+        attempt.trace = None
+        return
+    said = {"inputs": why} if part == "given" else {"output": why, "error_message": why}
+    setattr(attempt, part, msgspec.json.encode({"format": FORMAT, **said}).decode())
 
 
 class StoredCell(msgspec.Struct, kw_only=True, gc=False):

@@ -71,6 +71,8 @@ class IndexBuilder:
         self._scored = scored_places(info.evaluators)
         self.size = 0
         """Attempts that were read."""
+        self.lacks_values = False
+        """Whether large values of some could not be read, so that the index is not worth keeping."""
         self.numbered: Numbered | None = None
         """Cases are numbered when they are asked for, since earlier ones may still come."""
         self._arrays = {
@@ -108,6 +110,7 @@ class IndexBuilder:
         before = self.size
         chunk: list[tuple[int, Record]] = []
         for attempt, cells in judged:
+            self.lacks_values = self.lacks_values or attempt.unread is not None
             record = unpack(
                 attempt,
                 cells,

@@ -198,7 +198,7 @@ class IndexedRun:
         self._read_at = read_at
         took = monotonic() - self._begun
         self._rested = monotonic() + _REST * took
-        if built is not None and not goes_on and source.size >= KEPT_FROM:
+        if built is not None and not goes_on and source.size >= KEPT_FROM and not built.lacks_values:
             self._keep(changes)
         if isinstance(self._index.source, KeptIndex):
             self._idle.set()

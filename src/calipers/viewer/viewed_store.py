@@ -152,6 +152,7 @@ class ViewedStore:
             assert self._given is not None
             return self._given
         store = open_store(self._reading_address, existing=True, read_only=True)
+        store.can_lack_values = True
         if isinstance(store, SqlRuns) and isinstance(self._writer, SqlRuns):
             store.share_counts(self._writer)
         return store

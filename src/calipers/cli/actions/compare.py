@@ -42,7 +42,7 @@ def compare(
         )
     targets = [comparison_target(each) for each in out]
     check_targets("--out", [target.path for target in targets], runs)
-    found = distinct_reports(runs, store, dataset=dataset)
+    found = distinct_reports(runs, store, dataset=dataset, can_lack_values=True)
     if case is not None:
         _show_case(found, case, pair_by)
         return PASSED

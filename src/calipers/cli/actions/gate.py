@@ -56,7 +56,7 @@ def gate(
     check_targets("--out", [target.path for target in targets], sources)
     rules = read_policy(policy)
     names = [run] if baseline is None else [run, baseline]
-    found = named_reports(names, store, dataset=dataset, concludes=True)
+    found = named_reports(names, store, dataset=dataset, concludes=True, can_lack_values=True)
     old = found[1] if baseline is not None else None
 
     def judge(look: int | None) -> Verdict:

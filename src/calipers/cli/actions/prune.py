@@ -1,20 +1,18 @@
 """What `calipers prune` does: choose runs, say which, remove them, and say how much room that made."""
 
-import re
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import click
 
 from calipers.cli.exits import PASSED
 from calipers.cli.message import note, shown
+from calipers.cli.quantities import age_in, bytes_in, size_text
 from calipers.cli.stored_runs import find_run, open_kept, shown_store, state
 from calipers.errors import InvalidOptionError, StoreDamagedError
 from calipers.stats.number_text import plural
 from calipers.stores.run_info import RunInfo
 from calipers.stores.store import Store
-
-_UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
 def prune(
@@ -39,7 +37,7 @@ def prune(
         raise InvalidOptionError(
             "--name needs --keep, --older-than or --max-size beside it (--keep 0 removes all runs of that name)"
         )
-    most = None if max_size is None else _bytes_in(max_size)
+    most = None if max_size is None else bytes_in("--max-size", max_size)
     before = _moment("--older-than", older_than)
     answers_before = _moment("--model-answers", model_answers)
     with open_kept(store) as opened:
@@ -109,15 +107,6 @@ def _largest(store: Store, runs: Sequence[RunInfo], most: int, *, labelled: bool
     return chosen
 
 
-def _bytes_in(text: str) -> int:
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(k|m|g|t)?b?", text.strip().lower(), re.ASCII)
-    if found is None:
-        raise InvalidOptionError(
-            f"--max-size must be a number and a unit, such as 2GB, 500MB or 100kB, got {text!r}"
-        )
-    return int(float(found[1]) * 1000 ** " kmgt".index(found[2] or " "))
-
-
 def _began(info: RunInfo) -> datetime:
     try:
         began = datetime.fromisoformat(info.started_at)
@@ -128,19 +117,7 @@ def _began(info: RunInfo) -> datetime:
 
 def _moment(option: str, age: str | None) -> datetime | None:
     """The moment that is so long ago."""
-    return None if age is None else datetime.now(UTC) - _age(option, age)
-
-
-def _age(option: str, text: str) -> timedelta:
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([mhdw])", text.strip().lower(), re.ASCII)
-    try:
-        if found is not None:
-            return timedelta(**{_UNITS[found[2]]: float(found[1])})
-    except OverflowError:
-        pass
-    raise InvalidOptionError(
-        f"{option} must be a number and a unit, such as 30d, 2w, 12h or 90m, got {text!r}"
-    )
+    return None if age is None else datetime.now(UTC) - age_in(option, age)
 
 
 def _remove(
@@ -160,14 +137,14 @@ def _remove(
     freed = (
         ""
         if before is None or after is None
-        else f"; {_bytes(max(0, before - after))} freed, {_bytes(after)} left"
+        else f"; {size_text(max(0, before - after))} freed, {size_text(after)} left"
     )
     note(f"Removed {', '.join(parts)}{freed}")
 
 
 def _tell(store: Store, runs: Sequence[RunInfo], *, asked: bool, answers: bool) -> None:
     size = store.size()
-    room = "" if size is None else f" of {_bytes(size)}"
+    room = "" if size is None else f" of {size_text(size)}"
     if answers and not runs:
         note(f"Nothing was removed. --yes removes the old answers of models from {shown_store(store)}{room}")
     elif not asked:
@@ -182,11 +159,3 @@ def _tell(store: Store, runs: Sequence[RunInfo], *, asked: bool, answers: bool) 
         note(
             f"Nothing was removed. --yes removes {plural(len(runs), 'run')} with {attempts} from {shown_store(store)}{room}"
         )
-
-
-def _bytes(number: float) -> str:
-    for unit in ("bytes", "kB", "MB"):
-        if number < 1000:
-            return f"{number:,.0f} {unit}" if unit == "bytes" else f"{number:.3g} {unit}"
-        number /= 1000
-    return f"{number:,.3g} GB"

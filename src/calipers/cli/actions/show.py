@@ -206,7 +206,7 @@ def _opened(name: str, store: str | None) -> Iterator[_Kept | None]:
             f"file not found: {name}, and there is no store {DEFAULT!r} here to look for a run of that name: give --store URL",
             USAGE,
         )
-    with open_kept(store) as opened:
+    with open_kept(store, can_lack_values=True) as opened:
         yield _Kept(opened, find_run(opened, name))
 
 

@@ -1,16 +1,20 @@
-"""What `calipers store` does: copy runs from one store to another, and say what became of each."""
+"""What `calipers store` does: copy runs to another store, move large values out of one, and say what became of them."""
 
 import json as json_module
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import Final
 
 import click
 
 from calipers.cli.exits import ERRORED, PASSED
 from calipers.cli.message import note, shown
+from calipers.cli.quantities import age_in, bytes_in, size_text
 from calipers.cli.stored_runs import find_run, open_kept, open_or_make, shown_store
 from calipers.errors import InvalidOptionError
 from calipers.stats.number_text import plural
+from calipers.stores.offloading import LEAST, Moved, bring_back_values, offload_values
+from calipers.stores.sql_values import SqlValues
 from calipers.stores.store import Store
 from calipers.stores.store_copy import RunCopy, copy_store
 
@@ -64,3 +68,52 @@ def _tell(copy: RunCopy) -> None:
         click.echo(
             shown(f"{copy.run}  {plural(copy.attempts, 'attempt')}, checksum {copy.checksum}  {copy.name}")
         )
+
+
+def offload(
+    *, store: str | None, to: str | None, older_than: str | None, min_size: str | None, back: bool
+) -> int:
+    """Move large values out of a store, or back, or say where they are; returns the exit code."""
+    if back and (to is not None or older_than is not None or min_size is not None):
+        raise InvalidOptionError("--back brings all values back: give no other option beside --store")
+    if to is None and (older_than is not None or min_size is not None):
+        raise InvalidOptionError("--to must say where the values are to be moved")
+    age = timedelta(0) if older_than is None else age_in("--older-than", older_than)
+    least = LEAST if min_size is None else max(1, bytes_in("--min-size", min_size))
+    with open_kept(store) as opened:
+        if to is None and not back:
+            _tell_places(opened)
+            return PASSED
+        before = opened.size()
+        if back:
+            moved = bring_back_values(opened)
+        else:
+            moved = offload_values(opened, to or "", older_than=age, min_size=least)
+        if moved.values:
+            opened.prune()
+        after = opened.size()
+        note(f"{_told(moved, back=back)} {shown_store(opened)}{_room(before, after)}")
+    return PASSED
+
+
+def _told(moved: Moved, *, back: bool) -> str:
+    if not moved.values:
+        return "There is nothing to bring back to" if back else "There is nothing to move out of"
+    values = f"{plural(moved.values, 'large value')} ({size_text(moved.size)})"
+    return f"Brought {values} back to" if back else f"Moved {values} out of"
+
+
+def _room(before: int | None, after: int | None) -> str:
+    return (
+        ""
+        if before is None or after is None
+        else f", which took {size_text(before)} and takes {size_text(after)}"
+    )
+
+
+def _tell_places(store: Store) -> None:
+    places = store.places() if isinstance(store, SqlValues) else []
+    for place in places:
+        click.echo(shown(f"{plural(place.values, 'large value')}  {size_text(place.size)}  {place.address}"))
+    if not places:
+        note(f"All large values are in {shown_store(store)}; --to says where to move old ones")

@@ -67,7 +67,7 @@ def command(
     for target in targets:
         check_table(target.format, table)
         check_filter(target.format, filter)
-    with open_kept(store) as opened:
+    with open_kept(store, can_lack_values=True) as opened:
         info = find_run(opened, run)
         paths = [target.path_for(info) for target in targets]
         check_targets("--to", paths)

@@ -5,6 +5,7 @@ from typing import Any
 import click
 
 from calipers.cli.app import Command, debug_option
+from calipers.cli.options import store_option
 
 COPY_EXAMPLES = """
 # all runs of this folder to the server of the team
@@ -13,9 +14,22 @@ calipers store copy .calipers/runs.db postgresql://evals@db.example.org/evals
 calipers store copy postgresql://evals@db.example.org/evals here.db --run 20261116-0223
 """
 
+OFFLOAD_EXAMPLES = """
+# large values of runs that are older than a month, to a folder on a large disk
+calipers store offload --to /archive/evals --older-than 30d
+# to a bucket, also smaller ones
+calipers store offload --to s3://our-evals/values --older-than 2w --min-size 16kB
+# where the values are
+calipers store offload
+# all of them back
+calipers store offload --back
+"""
+
 EXAMPLES = """
 # all runs of this folder to the server of the team
 calipers store copy .calipers/runs.db postgresql://evals@db.example.org/evals
+# large values of runs that are older than a month, to a bucket
+calipers store offload --to s3://our-evals/values --older-than 30d
 """
 
 
@@ -28,7 +42,7 @@ class StoreGroup(click.Group):
 
 @click.group(cls=StoreGroup)
 def command() -> None:
-    """Copy the runs of a store to another one."""
+    """Copy the runs of a store to another one, and move old large values out of one."""
 
 
 command.params.append(debug_option())
@@ -62,3 +76,39 @@ def copy(**options: Any) -> int:
     from calipers.cli.actions.store import copy_runs
 
     return copy_runs(**options)
+
+
+@command.command(
+    "offload",
+    cls=Command,
+    examples=OFFLOAD_EXAMPLES,
+    short_help="Move old large values to a folder or a bucket.",
+)
+@store_option
+@click.option(
+    "--to",
+    metavar="PLACE",
+    help="A folder, or a bucket that fsspec knows, such as s3://bucket/folder. Credentials come from the environment.",
+)
+@click.option(
+    "--older-than",
+    metavar="AGE",
+    help="Move only what no run has that began later: 30d, or a number of weeks (w), hours (h) or minutes (m).",
+)
+@click.option(
+    "--min-size",
+    metavar="SIZE",
+    help="Move only values that take so much in the store, compressed: 64kB, which is the default, or 1MB.",
+)
+@click.option("--back", is_flag=True, help="Bring all values back, and remove them where they are.")
+def offload(**options: Any) -> int:
+    """Move old large inputs, outputs and traces out of the store. They are read from there when they are asked for.
+
+    Every value is read back and compared before it leaves the store. Results of evaluators stay. What was broken off is gone on with by the same
+    command. Without --to and --back, it says where values are.
+
+    Exit codes: 0 moved, 2 wrong usage, or no such store, 3 something could not be read or written.
+    """
+    from calipers.cli.actions.store import offload as move
+
+    return move(**options)

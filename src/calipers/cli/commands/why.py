@@ -33,7 +33,7 @@ def command(*, run: str, case: str, evaluator: str, store: str | None) -> int:
     from calipers.stores.explanation import whose_results
     from calipers.stores.explanation import why as reason
 
-    with open_kept(store) as opened:
+    with open_kept(store, can_lack_values=True) as opened:
         info = find_run(opened, run)
         names = list(dict.fromkeys(each.name for each in info.evaluators))
         check_case(opened, info, case)
