@@ -244,7 +244,7 @@ def test_many_attempts_share_the_room(store: Store, view: View) -> None:
 
 def test_every_one_of_many_attempts_can_be_asked_for(store: Store, view: View) -> None:
     said = itertools.count(1)
-    keep(store, [Case(name="one", inputs=0)], lambda inputs: next(said), small, repeat=410)
+    keep(store, [Case(name="one", inputs=0)], lambda inputs: next(said), small, repeat=410, max_concurrency=1)
     viewed = view(store)
     last = ask(viewed, "one", rep=401)
     assert (last.first, [attempt.output.text for attempt in last.attempts]) == (

@@ -1,68 +1,14 @@
-"""The options by which a command is given a budget: `--max-cost`, `--max-tokens`, `--max-calls` and `--max-time`."""
+"""Reads the options that give a command a budget: `--max-cost`, `--max-tokens`, `--max-calls` and `--max-time`."""
 
 import math
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
-
-import click
 
 from calipers.data.budget import SIDES, Budget, Unit
 from calipers.errors import InvalidOptionError
 
-_PIECE: Final = re.compile(r"(\d+(?:\.\d+)?)\s*(h|min|m|s)?\s*")
-_SECONDS: Final[Mapping[str, float]] = {"h": 3600.0, "min": 60.0, "m": 60.0, "s": 1.0, "": 1.0}
 _TIMES: Final[Mapping[str, float]] = {"k": 1e3, "m": 1e6, "b": 1e9}
 """What a letter behind a number of tokens or calls stands for."""
-
-_OF: Final = "for the agent and its judges together; agent=… or judges=… limits one of them. Repeatable."
-
-
-class Time(click.types.FloatParamType):
-    """A time, as a number of seconds or as `1h30m`."""
-
-    name = "time"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The seconds."""
-        text = str(value).strip().lower()
-        pieces = list(_PIECE.finditer(text))
-        is_whole = bool(pieces) and "".join(piece[0] for piece in pieces) == text
-        units = [piece[2] or "" for piece in pieces]
-        if not is_whole or ("" in units and len(units) > 1):
-            return self.fail(
-                f"{value!r} is not a time: write seconds, or a time such as 45m or 1h30m", param, ctx
-            )
-        total = math.fsum(float(piece[1]) * _SECONDS[unit] for piece, unit in zip(pieces, units, strict=True))
-        return total if total > 0 else self.fail(f"{value!r} is no time", param, ctx)
-
-
-BUDGET_OPTIONS: Final[Sequence[Callable[[Any], Any]]] = (
-    click.option(
-        "--max-cost",
-        metavar="[WHO=]DOLLARS",
-        multiple=True,
-        help=f"End the run when this much was spent on models, in US dollars, {_OF}",
-    ),
-    click.option(
-        "--max-tokens",
-        metavar="[WHO=]N",
-        multiple=True,
-        help=f"End the run when models have read and written so many tokens, such as 500k or 2M, {_OF}",
-    ),
-    click.option(
-        "--max-calls",
-        metavar="[WHO=]N",
-        multiple=True,
-        help=f"End the run after so many calls of models, {_OF}",
-    ),
-    click.option(
-        "--max-time",
-        metavar="TIME",
-        type=Time(),
-        help="End the run after this time: seconds, or a time such as 45m or 1h30m.",
-    ),
-)
 
 
 def read_budget(

@@ -1,14 +1,17 @@
 """The options and arguments that several commands have, and the types of their values."""
 
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, TypeVar
 
 import click
 
-from calipers.cli.budget import BUDGET_OPTIONS
 from calipers.cli.completers import FORMATS, complete_evaluator, complete_files, complete_out, complete_run
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
+_PIECE: Final = re.compile(r"(\d+(?:\.\d+)?)\s*(h|min|m|s)?\s*")
+_SECONDS: Final[Mapping[str, float]] = {"h": 3600.0, "min": 60.0, "m": 60.0, "s": 1.0, "": 1.0}
 
 
 class Seconds(click.FloatRange):
@@ -21,6 +24,25 @@ class Seconds(click.FloatRange):
         """The number; NaN is refused, which no comparison does."""
         number = super().convert(value, param, ctx)
         return number if number == number else self.fail(f"{value!r} is not a time", param, ctx)  # noqa: PLR0124
+
+
+class Time(click.types.FloatParamType):
+    """A time, as a number of seconds or as `1h30m`."""
+
+    name = "time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The seconds."""
+        text = str(value).strip().lower()
+        pieces = list(_PIECE.finditer(text))
+        is_whole = bool(pieces) and "".join(piece[0] for piece in pieces) == text
+        units = [piece[2] or "" for piece in pieces]
+        if not is_whole or ("" in units and len(units) > 1):
+            return self.fail(
+                f"{value!r} is not a time: write seconds, or a time such as 45m or 1h30m", param, ctx
+            )
+        total = math.fsum(float(piece[1]) * _SECONDS[unit] for piece, unit in zip(pieces, units, strict=True))
+        return total if total > 0 else self.fail(f"{value!r} is no time", param, ctx)
 
 
 class Share(click.types.FloatParamType):
@@ -191,7 +213,34 @@ _TOLD = (
         help="Leave in traces, spans, attributes, reasons, analyses and metadata what looks like a key or a password.",
     ),
 )
-_HOW = (*_AT_ONCE, *_TASK, *_JUDGE, *BUDGET_OPTIONS, *_CHANCE, *_TOLD)
+_OF: Final = "for the agent and its judges together; agent=… or judges=… limits one of them. Repeatable."
+_BUDGET = (
+    click.option(
+        "--max-cost",
+        metavar="[WHO=]DOLLARS",
+        multiple=True,
+        help=f"End the run when this much was spent on models, in US dollars, {_OF}",
+    ),
+    click.option(
+        "--max-tokens",
+        metavar="[WHO=]N",
+        multiple=True,
+        help=f"End the run when models have read and written so many tokens, such as 500k or 2M, {_OF}",
+    ),
+    click.option(
+        "--max-calls",
+        metavar="[WHO=]N",
+        multiple=True,
+        help=f"End the run after so many calls of models, {_OF}",
+    ),
+    click.option(
+        "--max-time",
+        metavar="TIME",
+        type=Time(),
+        help="End the run after this time: seconds, or a time such as 45m or 1h30m.",
+    ),
+)
+_HOW = (*_AT_ONCE, *_TASK, *_JUDGE, *_BUDGET, *_CHANCE, *_TOLD)
 """How to run them."""
 
 _GOOD_ENOUGH = (
@@ -310,7 +359,7 @@ def at_once_options(function: _Function) -> _Function:
 
 def judging_options(function: _Function) -> _Function:
     """Those of them that concern evaluators and what comes of them, for attempts that are made already."""
-    return _with(function, (*_AT_ONCE, *_JUDGE, *BUDGET_OPTIONS, *_GOOD_ENOUGH, *_SHOWN))
+    return _with(function, (*_AT_ONCE, *_JUDGE, *_BUDGET, *_GOOD_ENOUGH, *_SHOWN))
 
 
 def merging_options(function: _Function) -> _Function:
