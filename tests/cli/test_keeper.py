@@ -53,7 +53,9 @@ def test_a_run_is_kept_out_of_sight_of_git_and_told_how_to_see_again(calipers, w
     done = calipers("run")
     (run,) = runs()
     assert (run.name, run.dataset_name, run.status, run.attempts) == ("counted", "numbers", "finished", 3)
-    assert done.stderr == f"Kept in .calipers/runs.db: calipers show {run.id}\n"
+    assert (
+        done.stderr == f"Kept in .calipers/runs.db: calipers show {run.id}, or calipers view --run {run.id}\n"
+    )
     assert (folder / ".calipers" / ".gitignore").read_text() == "*\n"
     assert calipers("show", run.id).stdout == done.stdout
 
@@ -61,7 +63,8 @@ def test_a_run_is_kept_out_of_sight_of_git_and_told_how_to_see_again(calipers, w
 def test_the_store_is_where_the_option_says_else_the_variable(calipers, write_eval, folder, runs):
     write_eval(COUNTED)
     told = calipers("run", "--store", "here.db", env={"CALIPERS_STORE": "there.db"}).stderr
-    assert told.endswith(f"calipers show {runs('here.db')[0].id} --store here.db\n")
+    run = runs("here.db")[0].id
+    assert told.endswith(f"calipers show {run} --store here.db, or calipers view here.db --run {run}\n")
     assert calipers("run", env={"CALIPERS_STORE": "sqlite:///there.db"}).stderr.startswith(
         "Kept in there.db:"
     )

@@ -733,7 +733,9 @@ def test_reports_are_written_in_every_format_and_each_is_told(calipers, write_ev
     names = ["a.json", "b.jsonl", "c.csv", "d.md", "e.xml", "f.html", "sub/g.txt"]
     done = calipers("run", "--no-store", *(part for name in names for part in ("--out", name)))
     assert done.exit_code == 0
-    assert done.stderr.splitlines() == [f"Wrote {name}" for name in names]
+    assert done.stderr.splitlines() == [
+        f"Wrote {name}{': open it in a browser' if name == 'f.html' else ''}" for name in names
+    ]
     assert all((folder / name).stat().st_size for name in names)
 
 

@@ -106,7 +106,9 @@ def test_evaluators_are_named_in_many_ways_and_become_columns_of_the_run(
     assert CALLS == [], "the task is not called"
     assert [each.name for each in kept.run(run).evaluators] == ["positive", *columns]
     assert f"Judged 2 attempts: {2 * len(columns)} new judgements\n" in done.stderr
-    assert done.stderr.endswith(f"Kept in .calipers/runs.db: calipers show {run}\n")
+    assert done.stderr.endswith(
+        f"Kept in .calipers/runs.db: calipers show {run}, or calipers view --run {run}\n"
+    )
     assert calipers("show", run).stdout == done.stdout
 
 
@@ -170,7 +172,10 @@ def test_an_evaluator_takes_the_place_of_another_or_is_dropped(calipers, kept, r
     assert (done.exit_code, kept.run(run).columns) == (0, ["positive", "small"])
     done = calipers("score", run, "--drop", "small")
     assert done.exit_code == 0
-    assert done.stderr == f"Left out from now on: small\nKept in .calipers/runs.db: calipers show {run}\n"
+    assert (
+        done.stderr
+        == f"Left out from now on: small\nKept in .calipers/runs.db: calipers show {run}, or calipers view --run {run}\n"
+    )
     assert "small" not in done.stdout
     listed = json.loads(calipers("runs", "--json").stdout)
     assert listed[0]["evaluators"] == ["positive"]

@@ -213,7 +213,7 @@ def test_a_report_that_keeps_failures_only_says_so_when_a_case_is_missing(calipe
 def test_a_report_is_converted_to_other_formats(calipers, report, folder):
     done = calipers("show", "report.json", "--to", "page.html", "--to", "jsonl:lines")
     assert (done.exit_code, done.stdout) == (0, "")
-    assert done.stderr == "Wrote page.html\nWrote lines\n"
+    assert done.stderr == "Wrote page.html: open it in a browser\nWrote lines\n"
     assert read_report(folder / "lines").to_dict() == read_report(folder / "report.json").to_dict()
     again = calipers("show", "lines", "--to", "json:-")
     assert json.loads(again.stdout) == json.loads((folder / "report.json").read_text(encoding="utf-8"))

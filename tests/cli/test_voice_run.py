@@ -399,7 +399,10 @@ def test_every_condition_is_a_run_of_its_own_and_is_gone_on_with_alone(voice, fo
     with open_store(folder / ".calipers/runs.db") as store:
         spoken, written = reversed(store.runs())
         assert (spoken.name, written.name) == ("ear", "home-as-text")
-        assert done.stderr == f"Kept in .calipers/runs.db: calipers show {spoken.id}\n"
+        assert (
+            done.stderr
+            == f"Kept in .calipers/runs.db: calipers show {spoken.id}, or calipers view --run {spoken.id}\n"
+        )
         for run in (spoken, written):
             store.remove_attempts(run.id, [0])
             store.finish_run(run.id, status="interrupted")

@@ -193,7 +193,7 @@ class Keeper:
             yield _taken(reuse)
             yield from (f"  - {note}" for note in reuse.notes)
         if self.where is not None:
-            yield f"Kept in {self.where}: calipers show {reuse.run}{self._store_flag()}"
+            yield self._ways_to_see(reuse.run)
 
     def losses(self, report: Report) -> Iterator[str]:
         """What a resumed run had and has no more: --quiet does not hide it."""
@@ -225,6 +225,11 @@ class Keeper:
             words.insert(1, instead)
         run = [report.reuse.run] if by_id else []
         return f"Go on with it: {shlex.join(['calipers', *words, '--resume', *run])}"
+
+    def _ways_to_see(self, run: str) -> str:
+        """Where a run is, and the commands that show it in a terminal and in a browser."""
+        store = "" if self.given is None else f" {shlex.quote(self.where or '')}"
+        return f"Kept in {self.where}: calipers show {run}{self._store_flag()}, or calipers view{store} --run {run}"
 
     def _store_flag(self) -> str:
         return "" if self.given is None else f" --store {shlex.quote(self.where or '')}"

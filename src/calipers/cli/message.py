@@ -81,6 +81,11 @@ def note(message: str) -> None:
     click.echo(shown(message), err=True)
 
 
+def note_file(path: str) -> None:
+    """Say that a file was written; and of a page, what to do with it."""
+    note(f"Wrote {path}" + (": open it in a browser" if path.endswith((".html", ".htm")) else ""))
+
+
 def trace(error: BaseException) -> None:
     """Show the traceback of an error that the command lives through, if `--debug` asks for it."""
     if debugging():

@@ -7,7 +7,7 @@ from typing import Final, Literal
 import click
 
 from calipers.cli.exits import FAILED, INCONCLUSIVE, NOTHING, PASSED
-from calipers.cli.message import CommandError, no_file, note, problem_lines
+from calipers.cli.message import CommandError, no_file, note, note_file, problem_lines
 from calipers.cli.output import printing
 from calipers.cli.reports import check_targets, named_reports
 from calipers.comparison.accepted_traces import Acceptance, AcceptedTraces, accept_traces
@@ -81,7 +81,7 @@ def check(
     for target in targets:
         write_drift(drift, f"{target.format}:{target.path}")
         if target.path != "-":
-            note(f"Wrote {target.path}")
+            note_file(target.path)
     if not quiet and not any(target.path == "-" for target in targets):
         with printing():
             print_drift(drift)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from calipers.cli.exits import PASSED
-from calipers.cli.message import note
+from calipers.cli.message import note_file
 from calipers.cli.output import printing
 from calipers.cli.reports import NamedReport, check_targets, distinct_reports
 from calipers.comparison.case_pairs import PairBy, find_case
@@ -63,7 +63,7 @@ def compare(
     for target in targets:
         write_comparisons(comparisons, f"{target.format}:{target.path}")
         if target.path != "-":
-            note(f"Wrote {target.path}")
+            note_file(target.path)
     if not any(target.path == "-" for target in targets):
         with printing():
             print_comparisons(comparisons, max_flips=max_flips or None, no_limit="--max-flips 0")

@@ -9,7 +9,7 @@ import msgspec
 
 from calipers.cli.evaluation_outcome import Complaint
 from calipers.cli.exits import FAILED, INCONCLUSIVE, PASSED, WORSE
-from calipers.cli.message import CommandError, near_path, no_file, note, problem_lines
+from calipers.cli.message import CommandError, near_path, no_file, note, note_file, problem_lines
 from calipers.cli.output import printing
 from calipers.cli.reports import NamedReport, check_targets, known_changes, named_reports
 from calipers.cli.stored_runs import open_kept
@@ -87,7 +87,7 @@ def gate(
     for target in targets:
         write_verdict(verdict, f"{target.format}:{target.path}")
         if target.path != "-":
-            note(f"Wrote {target.path}")
+            note_file(target.path)
     add_to_summary(lambda: verdict_markdown(verdict))
     if not quiet and not any(target.path == "-" for target in targets):
         with printing():

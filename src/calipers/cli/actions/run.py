@@ -30,7 +30,7 @@ from calipers.cli.evaluation_outcome import (
 )
 from calipers.cli.exits import ERRORED, FAILED, FROM_OUTSIDE, INCONCLUSIVE, NOTHING, USAGE, WORSE, first_of
 from calipers.cli.keeper import Keeper
-from calipers.cli.message import CommandError, UserCodeError, describe, note, silence, trace
+from calipers.cli.message import CommandError, UserCodeError, describe, note, note_file, silence, trace
 from calipers.cli.output import (
     PLACEHOLDER,
     IncludeCases,
@@ -637,7 +637,7 @@ class Session:
                 f"{prefix}This is shard {self.shard.number} of {self.shard.of}: calipers merge makes one run of all"
             )
         for path in outcome.files:
-            note(f"Wrote {path}")
+            note_file(path)
         report = outcome.report
         if (
             report is not None

@@ -153,7 +153,7 @@ class _Place(Keeper):
             what = plural(counts.judged_as_plain, "attempt")
             yield f"  - judged by plain data, where the task or the case had an object: {what} (--output-type, --types)"
         yield from (f"  - {note}" for note in counts.notes)
-        yield f"Kept in {self.where}: calipers show {counts.run}{self._store_flag()}"
+        yield self._ways_to_see(counts.run)
 
     @override
     def way_to_resume(self, report: Report, **_: Any) -> str | None:

@@ -14,7 +14,7 @@ import click
 
 from calipers.cli.actions.plugins import chosen_plugins
 from calipers.cli.exits import PASSED, USAGE
-from calipers.cli.message import CommandError, no_file, note
+from calipers.cli.message import CommandError, no_file, note, note_file
 from calipers.cli.output import IncludeCases, clean_stdout, printing, show_report
 from calipers.cli.reports import read_file
 from calipers.cli.stored_runs import (
@@ -112,7 +112,7 @@ def show(
         for target in targets:
             write_report(found, f"{target.format}:{target.path}", views=views)
             if target.path != "-":
-                note(f"Wrote {target.path}")
+                note_file(target.path)
         if case:
             _show_cases(found, case)
         elif trace:
