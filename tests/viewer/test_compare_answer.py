@@ -298,6 +298,18 @@ def test_repeats_are_counted_and_shown_one_by_one(path):
     viewed.close()
 
 
+def test_of_flips_that_luck_explains_alike_those_to_fail_come_first(path):
+    with SqliteStore(path) as store:
+        put(store, name="old", wrong=(2,), repeat=3)
+        put(store, name="new", wrong=(5, 6), repeat=3)
+    viewed = ViewedStore(path)
+    found = settled(viewed)
+    assert [flip.counts for flip in found.flips] == ["3/3 → 0/3", "3/3 → 0/3", "0/3 → 3/3"]
+    (pair,) = found.pairs
+    assert (pair.flips["moved"], pair.moved_to_fail) == (3, 2)
+    viewed.close()
+
+
 # ---------------------------------------------------------------------- several runs
 
 

@@ -329,6 +329,9 @@ def test_tables_and_charts_can_be_saved(compared):
         with page.expect_download() as saved:
             block.get_by_role("link", name="CSV").click()
         assert line in saved.value.path().read_text(encoding="utf-8")
+    for heading in ("By tag", "Time and other measures"):
+        block = page.locator(".section", has=page.get_by_role("heading", name=heading, exact=True)).last
+        assert "of=differences" in block.get_by_role("link", name="CSV").get_attribute("href")
     page.get_by_text("As a chart").click()
     with page.expect_download() as saved:
         page.get_by_role("button", name="SVG").click()

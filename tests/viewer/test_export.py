@@ -101,6 +101,7 @@ def test_a_comparison_has_its_differences_and_its_flips(exported):
     by_name = {row["name"]: row for row in differences}
     assert by_name["EqualsExpected"]["mark"] in {"worse", "unclear"}
     assert float(by_name["EqualsExpected"]["difference"]) == pytest.approx(4 / 12 - 8 / 12)
+    assert float(by_name["EqualsExpected"]["p"]) <= float(by_name["EqualsExpected"]["p adjusted"]) <= 1
     flips = table(exported, "of=flips&a=first&b=second")
     assert len(flips) == 12
     assert {row["evaluators"] for row in flips} == {"EqualsExpected"}

@@ -215,6 +215,29 @@ def test_the_verdict_of_a_gate_belongs_to_a_run_until_it_grows(tmp_path):
         viewed.close()
 
 
+def test_the_page_of_a_run_has_the_verdict_of_its_gate_too():
+    from calipers.gate.looks import Look
+    from calipers.viewer.run_answer import run_answer
+
+    with MemoryStore() as store:
+        run = keep_run(store)
+        store.add_look("question", Look(run=run, attempts=4, number=1, outcome="FAIL"), after=0)
+        viewed = ViewedStore(store)
+        assert run_answer(viewed, run).run.gate == runs_answer(viewed).rows[0].gate
+        viewed.close()
+
+
+def test_a_shard_says_which_part_it_is():
+    from calipers.report.shard import Shard
+
+    with MemoryStore() as store:
+        keep_run(store, shard=Shard(2, 3), seed=0)
+        keep_run(store, name="whole")
+        viewed = ViewedStore(store)
+        assert [row.shard for row in runs_answer(viewed).rows] == [None, "2/3"]
+        viewed.close()
+
+
 def test_a_run_that_its_gate_ended_early_says_so():
     from calipers.gate import Policy, Rules, StopWhenDecided
 

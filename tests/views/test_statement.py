@@ -412,6 +412,16 @@ def test_times_are_quantiles_and_metrics_are_means(records):
     ]
 
 
+def test_where_cases_are_repeated_means_are_of_an_attempt(records):
+    report = records.report(
+        *(records.case(name, metrics={"tokens": 100, "cost": 0.001}) for name in ("a [1/2]", "a [2/2]"))
+    )
+    report.repeat = 2
+    _, cost, metrics = lines(measures(Page(), Statement(report)))
+    assert cost.startswith("Cost       $0.002 in all · $0.001 an attempt")
+    assert metrics.endswith("(means per attempt)")
+
+
 def test_times_say_that_they_are_of_finished_tasks_where_some_failed(records):
     report = records.report(records.case("a", task_duration=1.0), records.failure("b", task_duration=9.0))
     assert lines(measures(Page(), Statement(report))) == [

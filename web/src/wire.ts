@@ -71,6 +71,7 @@ export interface RunRow {
   seed: number | null;
   gate: GateState | null;
   incomplete: string | null;
+  shard: string | null;
   damaged: string | null;
 }
 
@@ -385,6 +386,7 @@ export interface AttemptView {
   traceback: string;
   seconds: number | null;
   cost: Money | null;
+  judging: string;
   tokens_in: number | null;
   tokens_out: number | null;
   tries: number;
@@ -514,6 +516,9 @@ export interface DifferenceRow {
   text: string;
   ends: string;
   p: string;
+  adjusted: string;
+  p_value: number | null;
+  adjusted_p: number | null;
   smallest: number;
   cases: number;
   notes: string[];
@@ -539,6 +544,7 @@ export interface ComparedPair {
   unpaired: [string, number, string[]][];
   paired: number;
   flips: Record<string, number>;
+  moved_to_fail: number;
   flip_notes: string[];
   footnote: string;
 }

@@ -84,6 +84,12 @@ class Flip(msgspec.Struct, frozen=True, kw_only=True):
     """Why the traces were not compared; `None` if they were."""
 
     @property
+    def is_for_the_worse(self) -> bool:
+        """Whether it passes less often in the candidate."""
+        before = self.baseline_passed * self.candidate_attempts
+        return self.candidate_passed * self.baseline_attempts < before
+
+    @property
     def evaluators(self) -> tuple[str, ...]:
         """The names of the assertions that hold in one of the runs only."""
         return tuple(each.name for each in self.assertions)
@@ -93,6 +99,8 @@ def flips_of(
     cases: Iterable[tuple[str, Sequence[float], Sequence[float]]], *, confidence: float
 ) -> tuple[Flip, ...]:
     """The cases that flipped: the broken, the fixed, then those that moved, and of each first those that noise explains least.
+
+    Of those that noise explains alike, the ones that pass less often now come first.
 
     Args:
         cases: the name of each, and for every attempt of the baseline and of the candidate 1 if it passed, else 0.
@@ -110,7 +118,7 @@ def flips_of(
         msgspec.structs.replace(flip, noise=shares[flip.way]) if flip.basis == "other flips" else flip
         for flip in found
     ]
-    return tuple(sorted(known, key=lambda flip: (flip.way, flip.noise)))
+    return tuple(sorted(known, key=lambda flip: (flip.way, flip.noise, not flip.is_for_the_worse)))
 
 
 def gave(record: Record) -> str:

@@ -98,6 +98,7 @@ def attempt_view(
         traceback=parts.stacktrace[-most:],
         seconds=record.task_duration,
         cost=_money(metrics),
+        judging="" if JUDGE_COST not in metrics else dollars(max(metrics[JUDGE_COST], 0.0)),
         tokens_in=_whole(metrics.get(INPUT_TOKENS)),
         tokens_out=_whole(metrics.get(OUTPUT_TOKENS)),
         tries=record.tries,

@@ -177,6 +177,7 @@ def _pair(found: Comparison, place: int) -> ComparedPair:
         ],
         paired=found.pairing.pairs,
         flips=counts,
+        moved_to_fail=sum(flip.way == "moved" and flip.is_for_the_worse for flip in found.flips),
         flip_notes=say.flip_notes(found),
         footnote=say.footnote(found),
     )
@@ -210,6 +211,9 @@ def difference_row(change: Change) -> DifferenceRow:
         text=text,
         ends=ends,
         p=say.p_values_text(change),
+        adjusted="" if change.adjusted_p == change.p_value else say.p_text(change.adjusted_p),
+        p_value=change.p_value,
+        adjusted_p=change.adjusted_p,
         smallest=change.smallest,
         cases=change.candidate_cases,
         notes=list(filter(None, [change.warning, say.lost_text(change)])),

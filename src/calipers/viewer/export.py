@@ -182,12 +182,13 @@ def difference_table(
         lower=lower,
     )
     pair = _compared(found).pairs[candidate - 1]
-    titles = ["name", "kind", "baseline", "candidate", *_ends("difference"), "scale", "mark", "sentence"]
+    titles = ["name", "kind", "baseline", "candidate", *_ends("difference"), "scale"]
+    titles += ["p", "p adjusted", "mark", "sentence"]
     all_rows = [*([pair.rate] if pair.rate else []), *pair.evaluators, *pair.measures, *pair.slices]
     rows = (
         [
             *(each.name, each.kind, *(*each.values, "", "")[:2], each.difference, *_bounds(each.interval)),
-            *(each.scale, each.mark, each.sentence),
+            *(each.scale, each.p_value, each.adjusted_p, each.mark, each.sentence),
         ]
         for each in all_rows
     )

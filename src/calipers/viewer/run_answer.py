@@ -31,7 +31,7 @@ from .run_counter import RunCounter
 from .run_index import RunIndex
 from .run_rows import run_row
 from .viewed_store import ViewedStore
-from .wire import DrawnTable, Headline, IndexState, RunAnswer, WirePart
+from .wire import DrawnTable, Headline, IndexState, RunAnswer, RunRow, WirePart
 
 PATIENCE: Final = 0.1
 """Seconds that the index of the run is waited for: the numbers do not need it."""
@@ -46,16 +46,18 @@ def run_answer(viewed: ViewedStore, run: str) -> RunAnswer:
     with viewed.reading() as store:
         info = store.run(run)
         revision = store.revision(info.id)
+        look = next((look for look in store.looks() if look.run == info.id), None)
         report = counted_report(viewed, store, info)
     index = viewed.index(info.id, patience=PATIENCE)
     if report is None:
-        return _not_counted(info, revision, index)
+        return _not_counted(run_row(info, look=look), info, revision, index)
     corrections = viewed.kept(LabelCorrections).of(viewed, info, revision)
     report.analyses = [*report.analyses, *(corrections or ())]
     says = Statement(report)
     is_settled = corrections is not None
+    row = run_row(info, totals=report.totals, look=look)
     return RunAnswer(
-        run=run_row(info, totals=report.totals),
+        run=row if report.duration is None else msgspec.structs.replace(row, seconds=report.duration),
         revision=revision,
         facts=says.facts,
         alerts=[wire_line(line) for line in _alerts(says)],
@@ -101,14 +103,14 @@ def counted_report(viewed: ViewedStore, store: Store, info: RunInfo) -> Report |
     return report
 
 
-def _not_counted(info: RunInfo, revision: str, index: RunIndex) -> RunAnswer:
+def _not_counted(row: RunRow, info: RunInfo, revision: str, index: RunIndex) -> RunAnswer:
     """What can be said of a run that was not counted yet."""
     going_on = (
         "the run goes on, and is counted when it ends" if info.status == "running" else "the numbers follow"
     )
     text = f"{plural(info.attempts, 'attempt')} to count: {going_on}."
     return RunAnswer(
-        run=run_row(info),
+        run=row,
         revision=revision,
         facts=[plural(info.attempts, "attempt")],
         alerts=[],

@@ -48,6 +48,7 @@ def run_row(info: RunInfo, *, totals: Totals | None = None, look: Look | None = 
         seed=info.seed,
         gate=_gate(info, look),
         incomplete=incomplete.get("reason") if isinstance(incomplete, dict) else incomplete,
+        shard=info.shard,
         damaged=info.damaged,
     )
 

@@ -151,6 +151,8 @@ class RunRow(_Wire, kw_only=True, frozen=True):
     gate: GateState | None = None
     incomplete: str | None = None
     """Why it is not the whole run."""
+    shard: str | None = None
+    """Which part of a run it is, as in `2/8`; `None`: it is no part of one."""
     damaged: str | None = None
     """Why it cannot be read."""
 
@@ -582,6 +584,9 @@ class AttemptView(_Wire, kw_only=True, frozen=True):
     traceback: str = ""
     seconds: float | None = None
     cost: Money | None = None
+    """Of the agent and its judges."""
+    judging: str = ""
+    """What of it the judges cost, as text; "" where none is known."""
     tokens_in: int | None = None
     tokens_out: int | None = None
     tries: int = 1
@@ -775,6 +780,10 @@ class DifferenceRow(_Wire, kw_only=True, frozen=True):
     """Its interval: `[+1.2, +7.0]`."""
     p: str = ""
     """The p-values, in words."""
+    adjusted: str = ""
+    """The p-value adjusted for all that was asked together, in words; "" where that changes nothing."""
+    p_value: float | None = None
+    adjusted_p: float | None = None
     smallest: float = 0.0
     """The smallest difference worth seeing."""
     cases: int = 0
@@ -839,6 +848,8 @@ class ComparedPair(_Wire, kw_only=True, frozen=True):
     """Cases that both have."""
     flips: dict[str, int]
     """How many cases flipped, by their way."""
+    moved_to_fail: int = 0
+    """How many of those that moved pass less often now."""
     flip_notes: list[str]
     """How many of them may be luck."""
     footnote: str

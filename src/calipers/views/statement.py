@@ -493,10 +493,10 @@ def _costs(report: Report, confidence: float) -> Iterator[Measure]:
     costs, reused = report.costs(confidence=confidence), report.reuse
     if costs.agent is not None:
         before = 0.0 if reused is None else reused.agent_cost_reused
-        yield Measure("Cost", list(_cost(costs.agent, before)))
+        yield Measure("Cost", list(_cost(costs.agent, before, _each(report))))
     if costs.judges is not None:
         before = 0.0 if reused is None else reused.judge_cost_reused
-        facts = list(_cost(costs.judges, before))
+        facts = list(_cost(costs.judges, before, _each(report)))
         dearest = sorted(costs.by_judge.items(), key=lambda item: -(item[1].total or 0.0))
         if len(dearest) > 1:
             facts += [(Part(name, cells=40), Part(f" {_total(one)}")) for name, one in dearest[:_JUDGES]]
@@ -517,7 +517,12 @@ def _budget(report: Report) -> Iterator[Measure]:
     yield Measure("Budget", facts)
 
 
-def _cost(cost: Cost, before: float) -> Iterator[Line]:
+def _each(report: Report) -> str:
+    """What a mean is of: where cases are repeated, all attempts at them would cost a multiple of it."""
+    return "an attempt" if report.repeat > 1 else "a case"
+
+
+def _cost(cost: Cost, before: float, each: str) -> Iterator[Line]:
     """`$0.43 in all`, `$0.0107 a case [$0.0098, $0.0116]`, `$0.20 of it paid before`; `at least $0.43 in all: 2 calls without a known price`."""
     unpriced = f"{plural(cost.unpriced_calls, 'call')} without a known price"
     if cost.total is None:
@@ -527,10 +532,10 @@ def _cost(cost: Cost, before: float) -> Iterator[Line]:
     if cost.per_case is not None:
         ends = cost.per_case.interval
         if cost.unpriced_calls:  # where the mean lies is not known, only what it is at least
-            yield (Part(f"at least {dollars(cost.per_case.value)} a case"),)
+            yield (Part(f"at least {dollars(cost.per_case.value)} {each}"),)
         else:
             shown = "" if ends is None else f" [{dollars(max(ends.low, 0.0))}, {dollars(ends.high)}]"
-            yield (Part(f"{dollars(cost.per_case.value)} a case{shown}"),)
+            yield (Part(f"{dollars(cost.per_case.value)} {each}{shown}"),)
     if before := before + cost.paid_before:
         yield (Part(f"{dollars(before)} of it paid before"),)
 
@@ -548,7 +553,9 @@ def _metrics(report: Report) -> Measure | None:
         for name, mean in means.items()
         if mean is not None and name not in _MONEY
     ]
-    return Measure("Metrics", [*facts, (Part("(means per case)"),)]) if facts else None
+    return (
+        Measure("Metrics", [*facts, (Part(f"(means per {_each(report).split()[-1]})"),)]) if facts else None
+    )
 
 
 def _warnings(report: Report) -> Iterator[Line]:

@@ -37,6 +37,9 @@ const BLOCK = 200;
 /** Attempts up to which each is named in words. */
 const FEW_ATTEMPTS = 12;
 
+/** Metrics that stand among the facts as costs and tokens. */
+const SAID = new Set(["cost", "judge_cost", "input_tokens", "output_tokens"]);
+
 export default function Case({ place, run, id }: PageProps<"run" | "id">) {
   const { query } = place;
   const filter = { q: query.get("q"), sort: query.get("sort") };
@@ -308,11 +311,11 @@ function Worst({ judgement }: { judgement: CellJudgement }) {
 function Facts({ answer, attempt }: { answer: CaseAnswer; attempt: AttemptView }) {
   const facts: [string, string][] = [];
   if (attempt.seconds !== null) facts.push([TEXTS.case.time, seconds(attempt.seconds)]);
-  if (attempt.cost) facts.push([TEXTS.case.cost, attempt.cost.text]);
+  if (attempt.cost) facts.push([TEXTS.case.cost, attempt.judging ? TEXTS.case.withJudging(attempt.cost.text, attempt.judging) : attempt.cost.text]);
   if (attempt.tokens_in !== null || attempt.tokens_out !== null)
     facts.push([TEXTS.case.tokens, TEXTS.case.inOut(amount(attempt.tokens_in), amount(attempt.tokens_out))]);
   if (attempt.tries > 1) facts.push([TEXTS.case.tries, count(attempt.tries)]);
-  for (const [name, text] of attempt.metrics) facts.push([oneLine(name, 40), oneLine(text, 60)]);
+  for (const [name, text] of attempt.metrics) if (!SAID.has(name)) facts.push([oneLine(name, 40), oneLine(text, 60)]);
   return (
     <dl class="case-facts">
       {facts.slice(0, 12).map(([name, text], index) => (

@@ -135,11 +135,11 @@ function Found({ answer, asking, asked }: { answer: CompareAnswer; asking: Compa
         </section>
       )}
       <div class="compare-further">
-        {pair.slices.length > 0 && <Slices rows={surestFirst(pair.slices)} names={names} />}
+        {pair.slices.length > 0 && <Slices rows={surestFirst(pair.slices)} names={names} csv={compareCsv("differences", asking)} />}
         {pair.measures.length > 0 && (
           <section class="section">
             <h2>{TEXTS.compare.measures}</h2>
-            <Differences label={TEXTS.compare.measures} title={TEXTS.compare.columns.measure} rows={surestFirst(pair.measures)} names={names} note={pair.measures_note} csv={null} />
+            <Differences label={TEXTS.compare.measures} title={TEXTS.compare.columns.measure} rows={surestFirst(pair.measures)} names={names} note={pair.measures_note} csv={compareCsv("differences", asking)} />
           </section>
         )}
       </div>
@@ -187,7 +187,7 @@ function Verdict({ pair, toFlips }: { pair: ComparedPair; toFlips: (q: string) =
             (pair.flips[way] ?? 0) > 0 && (
               <li key={way}>
                 <a class="button" href={toFlips(q)} title={TEXTS.compare.waysAbout[way]}>
-                  <Change change={change} word={`${count(pair.flips[way] ?? 0)} ${TEXTS.compare.ways[way]}`} />
+                  <Change change={change} word={flipsSaid(pair, way)} />
                 </a>
               </li>
             ),
@@ -195,6 +195,12 @@ function Verdict({ pair, toFlips }: { pair: ComparedPair; toFlips: (q: string) =
       </ul>
     </section>
   );
+}
+
+/** `3 broken`; of those that moved also which way. */
+function flipsSaid(pair: ComparedPair, way: "broken" | "fixed" | "moved"): string {
+  const cases = count(pair.flips[way] ?? 0);
+  return way === "moved" ? TEXTS.compare.movedToFail(cases, count(pair.moved_to_fail)) : `${cases} ${TEXTS.compare.ways[way]}`;
 }
 
 /** What has to be known before any of it is believed: changed cases and evaluators, and what could not be paired. */
@@ -301,7 +307,7 @@ function AllPairs({ answer }: { answer: CompareAnswer }) {
 
 // ---------------------------------------------------------------------- slices and flips
 
-function Slices({ rows, names }: { rows: DifferenceRow[]; names: [string, string] }) {
+function Slices({ rows, names, csv }: { rows: DifferenceRow[]; names: [string, string]; csv: string }) {
   const [all, setAll] = useState(rows.length <= FEW_SLICES + 2);
   return (
     <section class="section">
@@ -311,7 +317,7 @@ function Slices({ rows, names }: { rows: DifferenceRow[]; names: [string, string
         title={TEXTS.compare.columns.tag}
         rows={all ? rows : rows.slice(0, FEW_SLICES)}
         names={names}
-        csv={null}
+        csv={csv}
         tools={
           !all && (
             <button type="button" onClick={() => setAll(true)}>

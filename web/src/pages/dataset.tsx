@@ -17,6 +17,9 @@ import type { PageProps } from "../routes";
 import { TEXTS } from "../texts";
 import type { TrendAnswer, TrendPoint } from "../wire";
 
+/** Characters of the name of a run below the chart. */
+const SHORT_NAME = 12;
+
 export default function Dataset({ place, dataset }: PageProps<"dataset">) {
   const evaluator = place.query.get("evaluator") ?? "";
   const asked = useAnswer<TrendAnswer>(call("/trend", { dataset, evaluator }));
@@ -40,6 +43,7 @@ export default function Dataset({ place, dataset }: PageProps<"dataset">) {
 function Trend({ answer, evaluator }: { answer: TrendAnswer; evaluator: string }) {
   const { points, is_rate: isRate } = answer;
   const measured = points.filter((point) => point.estimate !== null);
+  const areCommits = new Set(points.map(nameOf)).size > points.length / 2;
   const what = answer.evaluator ? oneLine(answer.evaluator) : TEXTS.dataset.rate;
   return (
     <>
@@ -64,7 +68,7 @@ function Trend({ answer, evaluator }: { answer: TrendAnswer; evaluator: string }
             label={TEXTS.dataset.said(what, measured.length, said(measured[measured.length - 1], isRate))}
             lines={[lineOf(points)]}
             isRate={isRate}
-            xName={(x) => nameOf(points[x])}
+            xName={(x) => (areCommits ? nameOf(points[x]) : oneLine(points[x]?.name ?? "", SHORT_NAME))}
             read={(x) => readOff(points[x], isRate)}
             link={(_, point) => (points[point] ? address(["runs", points[point].run]) : null)}
             marks={points.flatMap((point, x) => (point.break_before.length ? [{ x: x - 0.5, text: point.break_before.join(", ") }] : []))}
@@ -126,7 +130,7 @@ function columnsOf(isRate: boolean): Column<TrendPoint>[] {
     { name: "cost", optional: true, title: texts.cost, end: true, cell: (point) => point.cost?.text ?? null, plain: (point) => point.cost?.dollars },
     { name: "commit", optional: true, title: texts.commit, cell: (point) => <Commit row={point} />, plain: (point) => point.commit },
     { name: "version", optional: true, title: TEXTS.dataset.version, cell: (point) => point.task_version && <span class="mono">{point.task_version.slice(0, 10)}</span>, plain: (point) => point.task_version },
-    { name: "break", optional: true, title: TEXTS.dataset.changed, cell: (point) => (point.break_before.length ? <span class="tone-warn">{point.break_before.join(", ")}</span> : null), plain: (point) => point.break_before.join(", ") },
+    { name: "break", optional: true, title: TEXTS.dataset.changed, cell: (point) => (point.break_before.length ? <span class="tone-warn in-words">{point.break_before.join(", ")}</span> : null), plain: (point) => point.break_before.join(", ") },
     { name: "started", title: texts.started, end: true, cell: (point) => <Ago at={point.started_at} />, plain: (point) => point.started_at },
   ];
 }

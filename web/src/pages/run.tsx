@@ -22,11 +22,15 @@ import { address, go, withQuery, type Place } from "../router";
 import type { PageProps } from "../routes";
 import { useSession } from "../shell";
 import { TEXTS } from "../texts";
-import type { FailureGroup, GroupsAnswer, Headline, Progress, RunAnswer, RunRow, Slice, SlicesAnswer } from "../wire";
+import type { FailureGroup, GroupsAnswer, Headline, Progress, RunAnswer, RunRow, RunsAnswer, Slice, SlicesAnswer } from "../wire";
 import "./run.css";
 
 const REFRESH = 4000;
 const READING = 1000;
+/** Runs among which the last whole one is looked for. */
+const SOME_BEFORE = 10;
+/** The share of the cases that it has at least, else it is another kind of run. */
+const LIKE_ENOUGH = 0.5;
 /** Evaluators that are shown at first, so that what went wrong is not far below. */
 const FEW_EVALUATORS = 15;
 
@@ -38,6 +42,7 @@ export default function Run({ place, run }: PageProps<"run">) {
   useRefresh(progress, answer, asked.again);
   const row = answer && withProgress(answer.run, progress);
   const { marked, toggle } = useMarked();
+  const before = useRunBefore(answer?.run);
   const id = answer?.run.id ?? run;
   const cases = (q?: string) => address(["runs", id, "cases"], { q });
   useKeys(TEXTS.run.title, [
@@ -61,6 +66,11 @@ export default function Run({ place, run }: PageProps<"run">) {
                 {TEXTS.run.compareMarked(count(marked.length))} <KeyCap name="c" />
               </a>
             )}
+            {before && marked.length < 2 && (
+              <a class="button" href={compareAddress([before.id, id])} title={TEXTS.run.compareBeforeAbout}>
+                {TEXTS.run.compareBefore(oneLine(before.name, 24))}
+              </a>
+            )}
             <a class="button main-button" href={cases()}>
               {row.cases === null ? TEXTS.run.cases : TEXTS.run.allCases(plural(row.cases, "case"))} <KeyCap name="g c" />
             </a>
@@ -73,6 +83,18 @@ export default function Run({ place, run }: PageProps<"run">) {
       </Answered>
     </Page>
   );
+}
+
+/** The last whole run of the same dataset before this one: what a reader wants to compare it with. */
+function useRunBefore(row: RunRow | undefined): RunRow | undefined {
+  const q = row?.dataset && row.started_at ? `dataset:"${row.dataset.replace(/["\\]/g, "\\$&")}" time<"${row.started_at}" state:finished` : null;
+  const { answer } = useAnswer<RunsAnswer>(q === null ? null : call("/runs", { q, limit: SOME_BEFORE }));
+  return answer?.rows.find((each) => !each.incomplete && !each.damaged && row && sizeOf(each) >= LIKE_ENOUGH * sizeOf(row));
+}
+
+/** How many cases a run has; of one that was not counted yet, by its attempts. */
+function sizeOf(row: RunRow): number {
+  return row.cases ?? row.attempts / row.repeat;
 }
 
 /** Ask again as a run goes on, but never more often than every few seconds. */
@@ -96,14 +118,15 @@ function useRefresh(progress: Progress | undefined, answer: RunAnswer | undefine
 }
 
 function About({ row }: { row: RunRow }) {
+  const isRunning = row.state === "running";
   return (
     <span class="facts-line">
-      <RunStateView row={row} />
+      {!isRunning && <RunStateView row={row} />}
       {row.dataset && <a href={address(["datasets", row.dataset])}>{oneLine(row.dataset, 60)}</a>}
       <span>
         <Ago at={row.started_at} />
       </span>
-      {row.seconds !== null && <span>{TEXTS.run.took(seconds(row.seconds))}</span>}
+      {row.seconds !== null && <span>{(isRunning ? TEXTS.run.takes : TEXTS.run.took)(seconds(row.seconds))}</span>}
       {row.task && (
         <span>
           <Plain text={oneLine(row.task, 60)} />
@@ -111,8 +134,12 @@ function About({ row }: { row: RunRow }) {
         </span>
       )}
       {row.commit && <Commit row={row} />}
-      {row.cost && <span>{row.cost.text}</span>}
-      {row.gate && <GateView gate={row.gate} />}
+      {row.cost && <span title={TEXTS.run.costAbout}>{row.cost.text}</span>}
+      {row.gate && !isRunning && (
+        <span>
+          {TEXTS.runs.columns.gate} <GateView gate={row.gate} />
+        </span>
+      )}
     </span>
   );
 }
@@ -130,7 +157,7 @@ function Report({ answer, row, progress, place, cases }: ReportOptions) {
   return (
     <div class="run-page">
       <div class="run-main">
-        {row.state === "running" && <InFlight row={row} />}
+        {row.state === "running" && <InFlight row={row} isAlone={answer.headline === null} />}
         {answer.index.state === "reading" && <Reading read={progress?.index?.read ?? answer.index.read} of={answer.index.of} />}
         {isEmpty && <p class="empty">{TEXTS.run.noAttempts}</p>}
         {answer.headline ? (
@@ -209,14 +236,14 @@ function Report({ answer, row, progress, place, cases }: ReportOptions) {
   );
 }
 
-/** How far a run in flight has come, how good it is so far, and whether its gate is decided. */
-function InFlight({ row }: { row: RunRow }) {
+/** How far a run in flight has come, whether its gate is decided and, where no headline says it, how good it is so far: of two rates a moment apart no one knows which holds. */
+function InFlight({ row, isAlone }: { row: RunRow; isAlone: boolean }) {
   return (
     <section class="in-flight" aria-label={TEXTS.run.inFlight}>
       <ProgressBar attempts={row.attempts} total={row.total} />
       <span>{row.total === null ? TEXTS.runs.attempts(count(row.attempts)) : TEXTS.runs.progress(count(row.attempts), count(row.total))}</span>
       {row.failures > 0 && <span>{TEXTS.run.unfinished(plural(row.failures, "attempt"))}</span>}
-      {row.rate && (
+      {isAlone && row.rate && (
         <span>
           {TEXTS.run.soFar} <EstimateView estimate={row.rate} isRate={true} />
         </span>
@@ -335,6 +362,7 @@ function groupColumns(run: string, cases: (q?: string) => string, byMeaning: boo
     {
       name: "said",
       fills: true,
+      shrinks: true,
       title: byMeaning ? texts.output : texts.said,
       plain: (group) => group.said,
       cell: (group) => (

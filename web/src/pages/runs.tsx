@@ -82,7 +82,7 @@ export default function Runs({ place }: PageProps) {
           {!asked.answer && !asked.error && <Waiting lines={10} />}
           {asked.answer && shown.length === 0 && <p class="empty">{TEXTS.runs.noneFound}</p>}
           {shown.length > 0 && (
-            <div class={asked.isCurrent ? undefined : "stale"}>
+            <div class={asked.isCurrent ? "runs" : "runs stale"}>
               {isNarrow ? (
                 <NarrowList rows={shown} marked={marked} toggle={toggle} />
               ) : (
@@ -185,21 +185,30 @@ function useColumns(marked: string[], toggle: (run: string) => void, here: strin
       ),
     },
     { name: "rate", title: texts.rate, about: texts.rateAbout, sort: "rate", largestFirst: true, cell: (row) => row.rate && <EstimateView estimate={row.rate} isRate={true} /> },
-    { name: "dataset", title: texts.dataset, sort: "dataset", optional: true, plain: (row) => row.dataset, cell: (row) => row.dataset && <DatasetLink name={row.dataset} /> },
     { name: "gate", title: texts.gate, optional: true, plain: (row) => row.gate?.outcome, cell: (row) => row.gate && <GateView gate={row.gate} /> },
+    { name: "started", title: texts.started, sort: "started_at", largestFirst: true, cell: (row) => <span class="one-line"><Ago at={row.started_at} /></span> },
+    { name: "dataset", title: texts.dataset, sort: "dataset", optional: true, plain: (row) => row.dataset, cell: (row) => row.dataset && <DatasetLink name={row.dataset} /> },
     { name: "cases", title: texts.cases, sort: "cases", largestFirst: true, end: true, cell: (row) => (row.cases === null ? null : <CasesCount row={row} />) },
     { name: "failures", title: texts.failures, about: texts.failuresAbout, sort: "failures", largestFirst: true, end: true, cell: (row) => (row.failures ? <span>{count(row.failures)}</span> : <span class="quiet">0</span>) },
     { name: "cost", title: texts.cost, sort: "cost", largestFirst: true, end: true, optional: true, plain: (row) => row.cost?.dollars, cell: (row) => row.cost && <span title={row.cost.text}>{row.cost.at_least ? "≥ " : ""}{dollars(row.cost.dollars)}</span> },
     { name: "seconds", title: texts.time, about: texts.timeAbout, sort: "seconds", largestFirst: true, end: true, cell: (row) => (row.seconds === null ? null : seconds(row.seconds)) },
     { name: "task", title: texts.task, sort: "task", cell: (row) => <TaskName row={row} /> },
     { name: "commit", title: texts.commit, sort: "commit", optional: true, plain: (row) => row.commit, cell: (row) => <Commit row={row} /> },
-    { name: "started", title: texts.started, sort: "started_at", largestFirst: true, end: true, cell: (row) => <Ago at={row.started_at} /> },
   ];
 }
 
+/** How many cases there are; of a run that is not complete, also how far it came. */
 function CasesCount({ row }: { row: RunRow }) {
+  const said = [row.repeat > 1 && TEXTS.runs.repeated(count(row.repeat)), row.total !== null && row.attempts < row.total && TEXTS.runs.progress(count(row.attempts), count(row.total))];
+  if (row.repeat === 1 && row.total !== null && row.attempts < row.total && row.state !== "running")
+    return (
+      <span title={TEXTS.runs.progress(count(row.attempts), count(row.total))}>
+        {count(row.attempts)}
+        <span class="quiet"> / {count(row.total)}</span>
+      </span>
+    );
   return (
-    <span title={row.repeat > 1 ? TEXTS.runs.repeated(count(row.repeat)) : undefined}>
+    <span title={said.filter(Boolean).join(", ") || undefined}>
       {count(row.cases ?? 0)}
       {row.repeat > 1 && <span class="quiet"> × {row.repeat}</span>}
     </span>
@@ -218,7 +227,7 @@ function TaskName({ row }: { row: RunRow }) {
   if (!row.task && !row.task_version) return <span class="missing">{TEXTS.app.missing}</span>;
   return (
     <span class="clip" title={[row.task, row.task_version].filter(Boolean).join(" ")}>
-      {row.task} {row.task_version && <span class="quiet mono">{row.task_version.slice(0, 10)}</span>}
+      {row.task} {row.task_version && <span class="quiet mono">{row.task_version.slice(0, 7)}</span>}
     </span>
   );
 }

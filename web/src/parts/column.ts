@@ -18,6 +18,8 @@ export interface Column<Row> {
   cell: (row: Row) => ComponentChildren;
   /** Of a plain table: whether it takes the room that is left. */
   fills?: boolean;
+  /** Of a plain table: whether long texts in it are cut where the others need the room. */
+  shrinks?: boolean;
   /** Left out where no row has anything in it, as `plain` says. */
   optional?: boolean;
   /** What a CSV file has in this column, where the table is saved by the page itself. */

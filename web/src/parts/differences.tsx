@@ -97,6 +97,7 @@ export function Differences({ label, title, rows, names, csv, note, tools, flips
         row.p && (
           <span class="quiet change-p" title={row.p}>
             {row.p.split(" (")[0]}
+            {row.adjusted && <span class="change-adjusted">{TEXTS.compare.adjusted(row.adjusted)}</span>}
           </span>
         ),
     },

@@ -5,6 +5,8 @@ import { EstimateGlyph } from "./estimate";
 import { oneLine } from "./plain";
 import { SimpleTable } from "./simple-table";
 
+/** Characters up to which a cell stays on one line. */
+const SHORT = 40;
 /** Characters from which on the name of a row is cut, so that the numbers stay in sight. */
 const LONG_NAME = 40;
 
@@ -36,7 +38,7 @@ function CellView({ cell, kind, isName }: { cell: Cell | undefined; kind: string
       </span>
     );
   }
-  if (!cell.estimate) return <span class={`tone-${cell.tone}`}>{cell.text}</span>;
+  if (!cell.estimate) return <span class={`tone-${cell.tone}${cell.text.length <= SHORT ? " one-line" : ""}`}>{cell.text}</span>;
   return (
     <span class="estimate" title={cell.spoken || undefined}>
       {cell.spoken && <span class="said">{cell.spoken}</span>}

@@ -1,11 +1,11 @@
 // A rate, a mean or a difference with its interval: drawn, written and spoken.
-import { count, difference as differenceText, fixed, meanTexts, number, percent } from "../numbers";
+import { count, difference as differenceText, meanTexts, number, percent } from "../numbers";
 import SHAPES from "../../../src/calipers/views/html/page/shapes.json";
 import { TEXTS } from "../texts";
 import type { Estimate, Interval } from "../wire";
 
 const WIDTH = 96;
-/** How an interval is drawn; the HTML report draws it the same. Below `few` cases the dot is hollow, and how many there are is said. */
+/** How an interval is drawn; the HTML report draws it the same. Below `few` cases the dot is hollow. */
 const { height: HEIGHT, edge: EDGE, bar: BAR, tick: TICK, dot: DOT, fewDot: FEW_DOT, few: FEW } = SHAPES.glyph;
 
 interface EstimateOptions {
@@ -51,22 +51,17 @@ export function EstimateGlyph({ estimate, isRate, range = null, threshold = null
   );
 }
 
-/** How far the interval reaches, in the unit of the value: `± 2.4`, or `−2.5 +2.3` where the sides differ. */
-export function reach(estimate: Estimate, isRate: boolean): string {
+/** Both ends of the interval as the command line prints them: `[47.3, 69.4]`. */
+function ends(estimate: Estimate, isRate: boolean): string {
   const { value, interval } = estimate;
   if (!interval) return "";
-  const scale = isRate ? 100 : 1;
-  const decimals = isRate ? 1 : ((meanTexts(value, interval)[0].split(".")[1] ?? "").replace(/e.*/, "").length);
-  const below = fixed(scale * (value - interval.low), decimals);
-  const above = fixed(scale * (interval.high - value), decimals);
-  if (below === above) return `± ${below}`;
-  return [below, above].every((side) => Number(side.replace("−", "")) > 0) ? `−${below} +${above}` : Number(above) > 0 ? `+${above}` : `−${below}`;
+  const [low, high] = isRate ? [interval.low, interval.high].map((end) => percent(end, false)) : meanTexts(value, interval).slice(1);
+  return `[${low}, ${high}]`;
 }
 
 /** The glyph and beside it the number; a reader hears the whole. */
 export function EstimateView({ estimate, isRate, range = null, threshold = null, glyph = true }: EstimateOptions & { glyph?: boolean }) {
   const spoken = spokenEstimate(estimate, isRate);
-  const few = estimate.n_units < FEW;
   return (
     <span class="estimate" title={spoken}>
       <span class="said">{spoken}</span>
@@ -74,8 +69,8 @@ export function EstimateView({ estimate, isRate, range = null, threshold = null,
       <span class="estimate-value" aria-hidden="true">
         {texts(estimate, isRate)[0]}
       </span>
-      <span class="estimate-reach" aria-hidden="true">
-        {few ? TEXTS.numbers.units(count(estimate.n_units)) : reach(estimate, isRate)}
+      <span class="estimate-ends" aria-hidden="true">
+        {ends(estimate, isRate)}
       </span>
     </span>
   );

@@ -47,6 +47,9 @@ const RIGHT = 22;
 const TOP = 12;
 const BOTTOM = 40;
 const COLOURS = 6;
+/** About the width of a letter. */
+const LETTER = 6.2;
+const FEW_LETTERS = 8;
 /** More points than so many to a pixel are drawn as the smallest and largest of them. */
 const DENSE = 2;
 
@@ -133,11 +136,12 @@ export function Plot(options: PlotOptions) {
               {yLabel}
             </text>
           )}
-          {marks.map((mark) => (
+          {marks.map((mark, index) => (
             <g key={mark.x}>
+              <title>{mark.text}</title>
               <line class="chart-break" x1={px(mark.x)} x2={px(mark.x)} y1={TOP} y2={bottom} />
               <text class="chart-break-text" x={px(mark.x) + 4} y={TOP + 8}>
-                {mark.text}
+                {fitting(mark.text, px(marks[index + 1]?.x ?? x1) - px(mark.x) - 8)}
               </text>
             </g>
           ))}
@@ -193,6 +197,12 @@ export function Plot(options: PlotOptions) {
       </p>
     </div>
   );
+}
+
+/** As much of a text as there is room for; nothing where that would say nothing. */
+function fitting(text: string, room: number): string {
+  const most = Math.floor(room / LETTER);
+  return text.length <= most ? text : most < FEW_LETTERS ? "" : `${text.slice(0, most - 1).trimEnd()}…`;
 }
 
 /** Lines differ in the shape of their dots as well as in colour. */

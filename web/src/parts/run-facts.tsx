@@ -24,9 +24,10 @@ export function RunStateView({ row }: { row: RunRow }) {
     );
   }
   const title = row.incomplete ?? undefined;
+  const word = row.state !== "finished" ? TEXTS.runs.states[row.state] : row.shard ? TEXTS.runs.shard(row.shard) : TEXTS.runs.incomplete;
   return (
     <span class="badge badge-caution" title={title}>
-      {row.state === "finished" ? TEXTS.runs.incomplete : TEXTS.runs.states[row.state]}
+      {word}
     </span>
   );
 }

@@ -53,7 +53,7 @@ export function SimpleTable<Row>(options: SimpleTableOptions<Row>) {
               <tr key={id(row, index)} data-row={id(row, index)} class={rowClass?.(row)}>
                 {columns.map((column, place) => {
                   const content = column.cell(row);
-                  const kind = column.end ? "end" : undefined;
+                  const kind = [column.end && "end", column.shrinks && "shrinks"].filter(Boolean).join(" ") || undefined;
                   return place === 0 ? (
                     <th key={column.name} scope="row" class={kind}>
                       {content}
