@@ -53,6 +53,7 @@ CalipersError
 ├── EngineError (RuntimeError)          where attempts were to run, none can; or one that could not be run there
 │   ├── TravelError (EngineError)          something cannot be sent to another process, or back; also a TypeError
 │   └── WorkerLostError (EngineError)      the process in which a task ran ended under it; also a ConnectionError
+├── SearchError (RuntimeError)          a strategy that failed, or proposed what cannot be tried
 ├── SandboxError (RuntimeError)         a program that could not be run as asked; what it does wrong is in the outcome
 └── MissingExtraError (ImportError)     a feature whose optional dependency is not installed
 
@@ -429,6 +430,10 @@ class TapeError(CalipersError, RuntimeError):
 
 class TapeFileError(TapeError):
     """A tape that cannot be read, since it is damaged, of another version, or no tape at all; or one that cannot be written."""
+
+
+class SearchError(CalipersError, RuntimeError):
+    """A strategy of a search that failed, or proposed what cannot be tried."""
 
 
 class SandboxError(CalipersError, RuntimeError):

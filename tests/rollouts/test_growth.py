@@ -1,4 +1,4 @@
-"""What a rollout costs."""
+"""What a rollout costs, and what a tester that learns is told of it."""
 
 import itertools
 
@@ -12,9 +12,11 @@ from calipers.rollouts import (
     Budget,
     ChatTarget,
     Environment,
+    KeywordModerator,
     ModelTester,
     ModelUser,
     Node,
+    OnSuccess,
     Reply,
     cost_per_success,
 )
@@ -162,3 +164,61 @@ def test_the_total_is_the_sum_of_all_or_nothing(turns, moves):
     by_target = [reply for _, reply in turns]
     complete = all(None not in each or set(each) == {None} for each in (by_tester, by_target))
     assert bill.total == (sum(known) if known and complete else None)
+
+
+# ---------------------------------------------------------------------- a tester that learns
+
+
+class Learner:
+    """Says a number, and notes what it is told."""
+
+    blocking = False
+
+    def __init__(self):
+        self.outcomes = []
+
+    def next_attack(self, so_far):
+        return Attack(f"turn {so_far.turn}", name="counting")
+
+    def told(self, outcome):
+        self.outcomes.append(outcome)
+
+
+def test_a_tester_that_learns_is_told_of_every_turn_of_every_rollout():
+    tester = Learner()
+    environment = Environment(
+        lambda messages: "no" if len(messages) < 5 else "open sesame",
+        tester,
+        KeywordModerator(["open sesame"]),
+        goals=["learn the code word"],
+        depth=5,
+        stop=OnSuccess(),
+    )
+    graphs = [environment.rollout(seed) for seed in range(200)]
+    assert len(tester.outcomes) == sum(len(list(graph.walk())) for graph in graphs) == 600
+    first, second, last = tester.outcomes[:3]
+    assert [first.success, second.success, last.success] == [False, False, True]
+    assert [first.reward, last.reward] == [0, 1]
+    assert last.turn.response_score == 1
+    assert last.rollout is graphs[0]
+    assert [turn.attack for turn in last.turns] == ["turn 1", "turn 2", "turn 3"]
+    assert last.attack == "counting"
+    assert last.goal == "learn the code word"
+
+
+def test_it_is_told_of_each_branch():
+    tester = Learner()
+    Environment(lambda messages: "no", tester, goals=["x"], depth=2, width=3).rollout(0)
+    assert [len(outcome.turns) for outcome in tester.outcomes] == [1] * 3 + [2] * 9
+
+
+def test_a_tester_that_cannot_take_what_it_is_told_breaks_the_rollout():
+    class Deaf(Learner):
+        async def told(self, outcome):
+            raise LookupError("what?")
+
+    with pytest.raises(
+        RolloutError, match="turn 1: the tester, told of the turn, failed: LookupError: what"
+    ) as broken:
+        Environment(lambda messages: "no", Deaf(), goals=["x"]).rollout(0)
+    assert len(broken.value.graph.children) == 1

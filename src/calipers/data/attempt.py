@@ -208,6 +208,17 @@ def take_notes(notes: Notes) -> None:
     _CURRENT.set(notes)
 
 
+@contextmanager
+def noting() -> Iterator[Notes]:
+    """A block outside of any attempt in which what is counted and noted goes into notes of its own."""
+    notes = Notes()
+    token = _CURRENT.set(notes)
+    try:
+        yield notes
+    finally:
+        _CURRENT.reset(token)
+
+
 def judging_notes() -> Notes:
     """The notes of the current context, which are empty."""
     notes = _CURRENT.get()

@@ -28,6 +28,7 @@ from calipers.rollouts.players import Reply as Reply
 from calipers.rollouts.players import SoFar as SoFar
 from calipers.rollouts.players import Target as Target
 from calipers.rollouts.players import Tester as Tester
+from calipers.rollouts.players import TurnOutcome as TurnOutcome
 from calipers.rollouts.players import turn_seed as turn_seed
 from calipers.rollouts.replay import Replay as Replay
 from calipers.rollouts.replay import TargetHeld as TargetHeld

@@ -21,7 +21,7 @@ An environment notes in `Graph.metadata` who judged, and within which limits:
 import operator
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from calipers.data.argument_checks import check_choice, check_seconds, check_text, check_whole_number
@@ -166,9 +166,14 @@ class Environment:
         return run_sync(lambda: self.eval_rollout_async(seed))
 
     async def eval_rollout_async(
-        self, seed: int | str | None = None, *, goal: str | None = None, width: int | None = None
+        self,
+        seed: int | str | None = None,
+        *,
+        goal: str | None = None,
+        width: int | None = None,
+        tester: Any = None,
     ) -> Graph[str, str]:
-        """`eval_rollout` for async code, and with a goal of your choice beside the seed.
+        """`eval_rollout` for async code, and with a goal, a width and a tester of your choice beside the seed.
 
         Raises:
             InvalidOptionError: the seed is not one, or there are no goals to draw from.
@@ -185,10 +190,11 @@ class Environment:
         goal = self.goal_of_seed(seed) if goal is None else goal
         _checked_goals([goal], self.tester)
         width = width or self.width
+        rules = self._rules if tester is None else replace(self._rules, tester=as_tester(tester))
         metadata = {"goal": goal, **self._setting(width)}
         graph: Graph[str, str] = Graph(self.opening, [], seed=seed, metadata=metadata)
         with part_of_attempt(graph, player_name(self.target)):
-            return await Growth(self._rules, goal, seed, width, graph).finish()
+            return await Growth(rules, goal, seed, width, graph).finish()
 
     def goal_of_seed(self, seed: int | str) -> str:
         """The goal that a rollout of this seed is after: drawn by a number, or the text itself.

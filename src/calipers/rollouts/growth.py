@@ -35,6 +35,7 @@ from .players import (
     SoFar,
     Target,
     Tester,
+    TurnOutcome,
     ask,
     is_blocking,
     is_priced,
@@ -223,7 +224,11 @@ class Growth:
                 raise self._broken(_Failure("stop condition", len(branches[0].turns) + 1, error)) from error
             made = await self._made(moves)
             branches = self._attached(branches, moves, made)
-            for who, judge in (("moderator", self._score), ("judge of success or reward", self._judge)):
+            for who, judge in (
+                ("moderator", self._score),
+                ("judge of success or reward", self._judge),
+                ("tester, told of the turn,", self._tell),
+            ):
                 try:
                     await judge(branches)
                 except Exception as error:
@@ -427,6 +432,15 @@ class Growth:
             node = branch.turns[-1]
             node.success = await turn_succeeded(self.rules.success, self.goal, branch.turns)
             node.reward = await reward_of(self.rules.reward, self.goal, branch.turns)
+
+    async def _tell(self, branches: Sequence[_Branch]) -> None:
+        """Tell a tester that learns what came of the turns just made."""
+        told = getattr(self.rules.tester, "told", None)
+        if not callable(told):
+            return
+        for branch in branches:
+            outcome = TurnOutcome(self.goal, branch.turns, self.graph)
+            await ask(told, outcome, blocking=is_blocking(self.rules.tester))
 
     def _end(self, branch: _Branch, why: str, *, leaf: bool) -> None:
         """Note why a branch ended, or why some of its siblings were not tried."""

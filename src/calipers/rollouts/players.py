@@ -24,7 +24,7 @@ from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 from calipers.data.trace import Trace
 from calipers.process.user_code import call_in_thread
 
-from .graph import Node
+from .graph import Graph, Node
 
 
 @dataclass(frozen=True)
@@ -97,6 +97,43 @@ class SoFar:
         return self.turns[-1] if self.turns else None
 
 
+@dataclass(frozen=True)
+class TurnOutcome:
+    """What came of a turn, for a tester that learns: one with a method `told(outcome)`, sync or async.
+
+    It is told of every turn once that is judged: the last one, too, and one whose success ends the conversation. Turns of one
+    rollout come in their order; many rollouts at once are told as they go on, so a tester that learns does not do the same twice.
+    """
+
+    goal: str
+    """What the tester was after."""
+    turns: tuple[Node[Any, Any], ...]
+    """The turns of this branch up to the one that it is about, each with the moderator's scores, its success and its reward."""
+    rollout: Graph[Any, Any]
+    """The whole rollout, as far as it has grown."""
+
+    @property
+    def turn(self) -> Node[Any, Any]:
+        """The turn that it is about."""
+        return self.turns[-1]
+
+    @property
+    def attack(self) -> str | None:
+        """The name of the attack or strategy that the turn came from; `None` if it had none."""
+        name = self.turn.metadata.get("attack")
+        return name if isinstance(name, str) else None
+
+    @property
+    def reward(self) -> float:
+        """What the turn was worth."""
+        return self.turn.reward
+
+    @property
+    def success(self) -> bool | None:
+        """Whether the target gave way; `None` if that was not judged."""
+        return self.turn.success
+
+
 def seen_by_target(turns: Sequence[Node[Any, Any]]) -> tuple[Node[Any, Any], ...]:
     """The turns that a target still sees: all but those that were taken back, as `metadata["rewind"]` tells."""
     seen: list[Node[Any, Any]] = []
@@ -145,7 +182,8 @@ class Target(Protocol):
 class Tester(Protocol):
     """Chooses what to say next, given all that happened. Strategies, scripts, language models and searches are testers.
 
-    A sync `next_attack` is called in a thread, unless the tester has an attribute `blocking = False`.
+    A sync `next_attack` is called in a thread, unless the tester has an attribute `blocking = False`. A tester that learns has a
+    method `told(outcome)` as well, which gets the `TurnOutcome` of every turn.
     """
 
     # Abstract: else pytest would collect the class, by its name, wherever it is imported.

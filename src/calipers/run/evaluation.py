@@ -32,7 +32,7 @@ from calipers.run.place import Job
 from calipers.run.runner import ForeseeingRule, Options, Run, in_random_order
 from calipers.run.sharded_work import ShardedWork
 from calipers.run.task import Invokable, Task, TaskAround, as_task
-from calipers.run.work import Journal, Keeping, Setup, Unread, WorkQueue, work_items
+from calipers.run.work import Journal, Keeping, LiveCases, Setup, Unread, WorkQueue, work_items
 from calipers.run.workers import LoopWorkers, ThreadWorkers
 from calipers.scoring.evaluator_plan import Plan, make_plan, prepare
 from calipers.scoring.scoring import TASK, NotedScoring, Scoring
@@ -105,16 +105,15 @@ async def evaluate(
         interrupts.enter_context(on_interrupt(interrupt))
         journal = None
         if keeping is not None:
-            setup = _setup(
-                options, task=task, task_name=the_task.name, name=name, plan=plan, total=total, **kept
-            )
-            journal = keeping(setup)
+            about = {"task_name": the_task.name, "name": name, "plan": plan, "total": total, **kept}
+            about["one_by_one"] = isinstance(cases, LiveCases)
+            journal = keeping(_setup(options, task=task, **about))
             name, options = journal.name, msgspec.structs.replace(options, seed=journal.seed)
         run = make_run(the_task, cases, plan, options, journal)
         unread = Unread()
         if plan.unread and not report_evaluators:  # these may read the cases of the report
             run.queue.follow(unread.follow)
-        on_loop = the_task.is_async or options.lifecycle or run.announces or options.engine
+        on_loop = the_task.is_async or options.lifecycle or run.announces or options.engine or run.live
         workers = LoopWorkers(run) if on_loop else ThreadWorkers(run, total)
         announced = _announced(options, name, dataset_name, total, metadata)
         async with announced as reports, _kept(journal, reports), _begun(run, plan, workers.stop):
@@ -423,6 +422,9 @@ def make_run(
         plan.results,
     )
     run.in_random_order = shuffles
+    if isinstance(cases, LiveCases):
+        run.live = cases
+        cases.begin(options.seed, () if journal is None else journal.recorded())
     run.sharded = sharded
     if run.early_stop is not None:
         run.queue.follow(run.early_stop.follow)

@@ -33,7 +33,7 @@ from calipers.data.argument_checks import (
     check_number,
     check_whole_number,
 )
-from calipers.data.attempt import Attempt, begin
+from calipers.data.attempt import Attempt, begin, noting
 from calipers.data.budget import Budget
 from calipers.data.case import Case
 from calipers.data.context import EvaluatorContext
@@ -60,7 +60,7 @@ from calipers.report.summary import Tally
 from calipers.run.ledger import GivenUp, Ledger
 from calipers.run.place import Engine, Place
 from calipers.run.task import Task, promised_coroutine, settle, with_captured_spans
-from calipers.run.work import Journal, Work, WorkQueue
+from calipers.run.work import Journal, LiveCases, Work, WorkQueue
 from calipers.scoring.scoring import TASK, Hold, Scoring, within
 from calipers.spans import SpanCapture, SpanRecorder, SpanTree, usage_metrics
 
@@ -290,6 +290,9 @@ class Run:
         """Keeps the run to its budget; `None`: it has none."""
         self.in_random_order = False
         """Whether cases are begun in a random order."""
+        self.live: LiveCases | None = None
+        """The cases, where they follow from what came of earlier ones."""
+        self._taking = asyncio.Lock()
         self.make = self.work if self.ledger is None else self.afforded
         """Makes one attempt, and judges it."""
         self._forks = _forks
@@ -308,6 +311,7 @@ class Run:
             function=self.task.function,
             spans=self.no_spans,
             recalled=work.recalled,
+            usage=dict(work.usage) if work.usage else {},
         )
 
     def leave_child(self) -> None:
@@ -387,6 +391,19 @@ class Run:
             self.early_stop, enough = None, True
         if enough:
             self.queue.close()
+
+    async def next_live(self, live: LiveCases) -> Work | None:
+        """The next piece of work, once it is known what it is; `None` when there is no more.
+
+        What it cost to make the case belongs to what its attempt costs.
+        """
+        async with self._taking:
+            with noting() as notes:
+                another = await live.another()
+            work = self.queue.next() if another else None
+            if work is not None and notes.usage:
+                work.usage = notes.usage
+            return work
 
     def interrupt(self, by: Signal) -> None:
         """End the run early, by a signal."""

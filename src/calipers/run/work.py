@@ -10,7 +10,7 @@ attempt. Stores implement it (`calipers.stores.journal`).
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import msgspec
 
@@ -51,6 +51,8 @@ class Work(msgspec.Struct):
     if the code cannot be known."""
     attempt_key: bytes | None = None
     """What a journal finds attempts of this work by in other runs; `None` if that is not known."""
+    usage: dict[str, int | float] = {}
+    """What the models used that were asked for the case itself."""
 
 
 def work_items(cases: Iterable[Any], plan: Plan, *, repeat: int = 1) -> Iterator[Work]:
@@ -89,6 +91,32 @@ def work_items(cases: Iterable[Any], plan: Plan, *, repeat: int = 1) -> Iterator
             full = name if repeat == 1 else f"{name} [{again}/{repeat}]"
             yield Work(position, case, full, name, again, case_plan, problem)
             position += 1
+
+
+@runtime_checkable
+class LiveCases(Protocol):
+    """Cases that follow from what came of earlier ones, as those of a search do: an iterable that also says when it has the next one."""
+
+    def begin(self, seed: int, recorded: Iterable[ReportCase | ReportCaseFailure]) -> None:
+        """Told before the first case is asked for.
+
+        Args:
+            seed: of the run.
+            recorded: what a run that is resumed has of earlier cases, without outputs and results; none where a run begins.
+        """
+        ...
+
+    async def another(self) -> bool:
+        """Whether there is another case, as soon as that is known. If so, it is what the iterator gives next."""
+        ...
+
+    def end(self) -> None:
+        """Make no more cases: one of them will not be tried."""
+        ...
+
+    def __iter__(self) -> Iterator[Case[Any, Any, Any]]:
+        """The cases."""
+        ...
 
 
 class Unread:
@@ -169,6 +197,8 @@ class Setup(msgspec.Struct, kw_only=True, frozen=True):
     dataset_name: str | None = None
     total: int | None = None
     """Attempts to make; `None` if the dataset does not tell its length."""
+    one_by_one: bool = False
+    """Whether a case may follow from what came of earlier ones, so that none can be looked at before its turn."""
     repeat: int = 1
     seed: int = 0
     lifecycle: Any = None
@@ -204,6 +234,10 @@ class Journal(Protocol):
         Raises:
             CalipersError: nothing more can be kept.
         """
+        ...
+
+    def recorded(self) -> Iterator[ReportCase | ReportCaseFailure]:
+        """What the run that is resumed has, without outputs and results; nothing of a run that begins."""
         ...
 
     def finish(self, report: Report | None, *, broken: bool = False) -> Reuse:

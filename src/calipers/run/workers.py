@@ -94,15 +94,19 @@ class LoopWorkers:
         while not run.stopping:
             if run.place is not None:
                 await run.place.room()
-            work = run.queue.next()
+            work = run.queue.next() if run.live is None else await run.next_live(run.live)
             if work is None:
                 self.exhausted = True
                 return
-            if run.ledger is None or await run.admits(run.ledger, work):
+            if run.ledger is not None and not await run.admits(run.ledger, work):
+                if run.live is not None:
+                    run.live.end()
+            else:
                 try:
                     run.keep(work.position, await attempt(work))
                 except GivenUp:
-                    pass
+                    if run.live is not None:
+                        run.live.end()
                 except GeneratorExit as error:
                     if not _is_running(me):
                         raise

@@ -324,14 +324,14 @@ class RunJournal:
         return keyed if self._done is None and not self._reuses else self._with_recalled(keyed)
 
     def _with_recalled(self, keyed: Iterator[Work]) -> Iterator[Work]:
-        while some := list(islice(keyed, _LOOK_AHEAD)):
+        while some := list(islice(keyed, 1 if self._setup.one_by_one else _LOOK_AHEAD)):
             yield from self._recalled(some)
 
     def _recalled(self, some: Sequence[Work]) -> Iterator[Work]:
         known: dict[int, Recalled | None] = {}
         if self._done is not None:
             known.update(self._from_this_run(self._done, some))
-            self._done.all_seen = len(some) < _LOOK_AHEAD
+            self._done.all_seen = len(some) < _LOOK_AHEAD and not self._setup.one_by_one
         if self._reuses:
             known.update(self._others.recall([work for work in some if work.position not in known]))
         for work in some:
@@ -522,6 +522,12 @@ class RunJournal:
                     original=original_of(record, planned) if isinstance(record, ReportCase) else None,
                 )
             cell.body = with_notes(cell.body, notes)
+
+    def recorded(self) -> Iterator[Record]:
+        """What the run that is resumed has, without outputs and results; nothing of a run that begins."""
+        if self._done is not None:
+            for attempt in self.store.attempts(self.info.id, parts="given"):
+                yield unpack(attempt, (), self._slots.evaluators, parts="given")
 
     # ------------------------------------------------------------------ the end
 
