@@ -72,7 +72,7 @@ programs: $(BIN)/python
 versions: $(VENV)/.dev page ## Run the tests on each other Python found
 	@$(BIN)/python tools/each_python.py --all
 
-bench: .venv-bench/.done ## Measure speed and memory, side by side with the peers
+bench: .venv-bench/.done page ## Measure speed and memory, side by side with the peers
 	.venv-bench/bin/python benchmarks/run.py
 
 web: $(VENV)/.dev ## Build the page of the viewer from web/, with the types of what the server answers

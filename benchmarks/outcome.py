@@ -6,8 +6,12 @@ A promise that could not be measured is not kept.
 import dataclasses
 from dataclasses import dataclass
 
-SCALES = {"s": ((1, "s"), (1e-3, "ms"), (1e-6, "µs")), "B": ((1e6, "MB"), (1e3, "kB"), (1, "B"))}
-"""For each unit, what larger and smaller amounts are told in."""
+SCALES = {
+    "s": ((1, "s"), (1e-3, "ms"), (1e-6, "µs")),
+    "B": ((1e6, "MB"), (1e3, "kB"), (1, "B")),
+    "": ((1, ""),),
+}
+"""For each unit, what larger and smaller amounts are told in; a count has none."""
 
 
 @dataclass(frozen=True)
@@ -18,11 +22,11 @@ class Row:
     """What was measured, the same for all subjects compared."""
     subject: str
     best: float | None
-    """Seconds or bytes; `None` if it was not measured."""
+    """Seconds, bytes or a count; `None` if it was not measured."""
     median: float | None
     runs: int
     unit: str
-    """`s` or `B`."""
+    """`s`, `B`, or "" for a count."""
     note: str = ""
 
 
@@ -162,7 +166,7 @@ def quantity(value, unit):
         ((scale, name) for scale, name in SCALES[unit] if abs(value) >= scale), SCALES[unit][-1]
     )
     scaled = value / scale
-    return f"{plainly(scaled)} {name}"
+    return f"{plainly(scaled)} {name}".rstrip()
 
 
 def plainly(value):

@@ -21,6 +21,7 @@ import reports
 import rollouts
 import stores
 import traces
+import viewer
 import voice
 from command import drawn, exit_code, parser
 from machine import facts
@@ -42,6 +43,7 @@ BENCHMARKS = {
     "stores": stores,
     "traces": traces,
     "pytest cases": pytest_cases,
+    "viewer": viewer,
 }
 PAGE = Path(__file__).parent.parent / "docs" / "performance.md"
 
