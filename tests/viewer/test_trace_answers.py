@@ -1,5 +1,6 @@
 """The trace of an attempt as the viewer gives it: skeleton, bodies, and where a text stands."""
 
+import threading
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -8,8 +9,10 @@ import pytest
 
 from calipers import Case, Dataset
 from calipers.data.trace import LLMCall, ToolCall, Trace, Turn, TurnType
+from calipers.errors import StoreDamagedError
 from calipers.stores import open_store
 from calipers.stores.store import Store
+from calipers.viewer.deadline import Deadline, working_until
 from calipers.viewer.kept_traces import KeptTraces
 from calipers.viewer.refusal import Refusal
 from calipers.viewer.stored_trace import StoredTrace
@@ -255,3 +258,34 @@ def test_a_trace_is_read_once_and_let_go_of_when_there_is_no_room() -> None:
     assert kept.size < 2_500_000
     kept.get("a", lambda: reading("a", 100))
     assert read == ["a", "b", "c", "large", "a"]
+
+
+def test_a_trace_for_which_a_request_could_not_wait_is_there_when_it_asks_again() -> None:
+    go_on, begun = threading.Event(), []
+
+    def read() -> None:
+        begun.append(1)
+        go_on.wait()
+
+    kept = KeptTraces()
+    with working_until(Deadline(0.01)), pytest.raises(Refusal, match="took longer"):
+        kept.get("slow", read)
+    go_on.set()
+    assert kept.get("slow", read) is None
+    assert begun == [1]
+    kept.close()
+
+
+def test_what_cannot_be_read_is_told_to_who_asked_and_tried_again() -> None:
+    tried = []
+
+    def read() -> None:
+        tried.append(1)
+        raise StoreDamagedError("a trace is damaged in the store")
+
+    kept = KeptTraces()
+    for _ in range(2):
+        with pytest.raises(StoreDamagedError):
+            kept.get("damaged", read)
+    assert tried == [1, 1]
+    kept.close()

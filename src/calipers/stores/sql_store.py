@@ -173,7 +173,13 @@ class SqlStore(SqlValues):
 
     @override
     def judged(
-        self, run: str, *, after: int = -1, failed: bool | None = None, parts: Parts = True
+        self,
+        run: str,
+        *,
+        after: int = -1,
+        failed: bool | None = None,
+        parts: Parts = True,
+        longest_trace: int | None = None,
     ) -> Iterator[tuple[StoredAttempt, list[StoredCell]]]:
         with self._reading() as db:
             number = run_number(db, run)
@@ -182,11 +188,11 @@ class SqlStore(SqlValues):
         for rows in self._pages(run, after=after, failed=failed, parts=parts):
             with self._reading() as db:
                 others = db.run(sql, (number, rows[0][0], rows[-1][0]))
-            yield from self._with_cells(rows, others, run, without)
+            yield from self._with_cells(rows, others, run, without, longest_trace)
 
     @override
     def judged_at(
-        self, run: str, positions: Sequence[int], *, traces: bool = True
+        self, run: str, positions: Sequence[int], *, traces: bool = True, longest_trace: int | None = None
     ) -> Iterator[tuple[StoredAttempt, list[StoredCell]]]:
         columns = _ATTEMPT if traces else _WITHOUT_TRACE
         for some in chunks(sorted(positions), _PAGE):
@@ -197,7 +203,7 @@ class SqlStore(SqlValues):
                 sql = f"SELECT {_CELL} FROM cells WHERE run = ? AND position IN"  # noqa: S608
                 others = select_in(db, sql, (number,), some)
                 without = superseded_places(db, number)
-            yield from self._with_cells(rows, others, run, without)
+            yield from self._with_cells(rows, others, run, without, longest_trace)
 
     @override
     def packed_trace(self, run: str, position: int) -> PackedText | None:
@@ -218,15 +224,24 @@ class SqlStore(SqlValues):
         return PackedText(values.bodies[found.hash], is_packed=True, run=run)
 
     def _with_cells(
-        self, rows: Sequence[Row], others: Sequence[Row], run: str, without: frozenset[int]
+        self,
+        rows: Sequence[Row],
+        others: Sequence[Row],
+        run: str,
+        without: frozenset[int],
+        longest_trace: int | None = None,
     ) -> Iterator[tuple[StoredAttempt, list[StoredCell]]]:
         """Attempts with the cells in their rows and those in rows of their own, without some evaluators."""
         outside: dict[int, list[StoredCell]] = {}
         for row in others:
             outside.setdefault(row[0], []).append(_cell(row, run))
         any_large = bool(references((row[2] for row in others), run))
-        for row, attempt in zip(rows, self._restored([_attempt(row, run) for row in rows]), strict=True):
+        attempts = [_attempt(row, run) for row in rows]
+        left = {} if longest_trace is None else _long_traces(attempts, longest_trace)
+        for row, attempt in zip(rows, self._restored(attempts), strict=True):
             position = attempt.position
+            if position in left:
+                attempt.trace = left[position]
             cells = read_cells(row[-1], position, run)
             if position in outside:
                 own = outside[position]
@@ -310,6 +325,17 @@ class SqlStore(SqlValues):
 
 
 # ---------------------------------------------------------------------- rows
+
+
+def _long_traces(attempts: Iterable[StoredAttempt], longest: int) -> dict[int, str]:
+    """Take the traces off that are too long, and return the references to them by position."""
+    found: dict[int, str] = {}
+    for attempt in attempts:
+        text = attempt.trace
+        if text is not None and any(one.length > longest for one in references((text,), attempt.run)):
+            found[attempt.position] = text
+            attempt.trace = None
+    return found
 
 
 def _last(items: Sequence[_T], keys: Sequence[Hashable]) -> Sequence[_T]:

@@ -375,13 +375,27 @@ class Store(ABC):
 
     @abstractmethod
     def judged(
-        self, run: str, *, after: int = -1, failed: bool | None = None, parts: Parts = True
+        self,
+        run: str,
+        *,
+        after: int = -1,
+        failed: bool | None = None,
+        parts: Parts = True,
+        longest_trace: int | None = None,
     ) -> Iterator[tuple[StoredAttempt, list[StoredCell]]]:
-        """The attempts of a run in order, each with its cells, read a page at a time."""
+        """The attempts of a run in order, each with its cells, read a page at a time.
+
+        Args:
+            run: its id.
+            after: a position; the attempts behind it are read.
+            failed: only those whose task failed, or only the others.
+            parts: what of an attempt is read.
+            longest_trace: characters; a longer trace is left where it is, and `trace` is the reference to it: see `packed_trace`.
+        """
 
     @abstractmethod
     def judged_at(
-        self, run: str, positions: Sequence[int], *, traces: bool = True
+        self, run: str, positions: Sequence[int], *, traces: bool = True, longest_trace: int | None = None
     ) -> Iterator[tuple[StoredAttempt, list[StoredCell]]]:
         """Attempts at some positions, in order, each with its cells.
 
@@ -389,6 +403,7 @@ class Store(ABC):
             run: its id.
             positions: of the attempts; those without one are left out.
             traces: False leaves `trace` empty, which may be by far the largest part.
+            longest_trace: as of `judged`.
         """
 
     def packed_trace(self, run: str, position: int) -> PackedText | None:

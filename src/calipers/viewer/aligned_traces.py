@@ -18,7 +18,6 @@ from .compare_runs import run_labels
 from .deadline import check_deadline
 from .shown_value import MISSING, blob_address, shown_value
 from .stored_trace import StoredTrace
-from .trace_answers import read_trace_of
 from .viewed_store import ViewedStore
 from .wire import AlignedStep, AlignedTracesAnswer, AlignedValue, ShownValue
 
@@ -63,10 +62,7 @@ def aligned_traces_answer(
     """
     runs = [viewed.find_run(a), viewed.find_run(b)]
     positions = [at_a, at_b]
-    stored = [
-        read_trace_of(viewed, run, at, _revision(viewed, run))
-        for run, at in zip(runs, positions, strict=True)
-    ]
+    stored = [viewed.trace(run.id, at) for run, at in zip(runs, positions, strict=True)]
     facts = [[] if each is None else each.facts for each in stored]
     lengths = [0 if each is None else len(each) for each in stored]
     if stored == [None, None]:
@@ -106,11 +102,6 @@ def aligned_traces_answer(
 
 def _nothing(lines: list[str], facts: list[list[str]]) -> AlignedTracesAnswer:
     return AlignedTracesAnswer(lines=lines, facts=facts, steps=[], first=None, total=0)
-
-
-def _revision(viewed: ViewedStore, run: RunInfo) -> str:
-    with viewed.reading() as store:
-        return store.revision(run.id, judging=False)
 
 
 def _trace(viewed: ViewedStore, run: RunInfo, position: int) -> Trace | None:

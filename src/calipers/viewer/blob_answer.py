@@ -14,7 +14,7 @@ from .case_answer import attempts_at, sound_folders
 from .download import Download
 from .refusal import Refusal
 from .sounds import FoundSound
-from .trace_answers import read_trace_of, step_sounds, step_values, turns_of
+from .trace_answers import step_sounds, step_values, turns_of
 from .viewed_store import ViewedStore
 
 _STEP: Final = re.compile(r"step-(\d{1,9})-(content|arguments|output|details|sound-(\d{1,6}))")
@@ -60,8 +60,7 @@ def _of_step(
 ) -> Download:
     with viewed.reading() as store:
         info = store.run(run)
-        revision = store.revision(info.id, judging=False)
-    trace = read_trace_of(viewed, info, position, revision)
+    trace = viewed.trace(info.id, position)
     if trace is None:
         raise Refusal("not_found", f"run {info.id!r} has no attempt {position}, or it left no trace")
     ((_, turn),) = turns_of(trace, [step])

@@ -22,7 +22,7 @@ from .run_index import RunIndex
 from .run_rows import run_row
 from .shown_talk import value_with_talk
 from .shown_value import MISSING, MOST, blob_address
-from .trace_answers import read_trace_of, summary_of
+from .trace_answers import summary_of
 from .viewed_store import ViewedStore
 from .wire import CaseAnswer, ShownValue, TraceSummary
 
@@ -53,7 +53,7 @@ def case_answer(
     """
     if rep < 1:
         raise Refusal("bad_request", f"rep counts attempts from 1, got {rep}")
-    info, revision, index, positions = find_case(viewed, run, case)
+    info, index, positions = find_case(viewed, run, case)
     around = neighbours(select(index, q, sort=sort, deadline=Deadline(_SEARCH_SECONDS)), case)
     start = (min(rep, len(positions)) - 1) // MOST_ATTEMPTS * MOST_ATTEMPTS
     shown = positions[start : start + MOST_ATTEMPTS]
@@ -68,7 +68,7 @@ def case_answer(
         )
     judges = [one.name for one in info.evaluators if one.is_judge and not one.superseded]
     most = max(_LEAST, min(MOST, _IN_ALL // len(found)))
-    summaries = _Summaries(viewed, info, revision, index)
+    summaries = _Summaries(viewed, info, index)
     first = found[0]
     return CaseAnswer(
         run=run_row(info, totals=None if counted is None else counted.totals),
@@ -109,19 +109,18 @@ def marks_of(index: RunIndex, case: str) -> str:
     return "" if number is None else "".join(OUTCOMES[index.outcome[row]] for row in index.rows_of(number))
 
 
-def find_case(viewed: ViewedStore, run: str, case: str) -> tuple[RunInfo, str, RunIndex, list[int]]:
-    """A case of a run: the run, its revision, its index as far as it was read, and the positions of the attempts.
+def find_case(viewed: ViewedStore, run: str, case: str) -> tuple[RunInfo, RunIndex, list[int]]:
+    """A case of a run: the run, its index as far as it was read, and the positions of the attempts.
 
     Raises:
         Refusal: the run has no such case, or it was not found in time.
     """
     with viewed.reading() as store:
         info = store.run(run)
-        revision = store.revision(info.id, judging=False)
     index, positions = case_in(viewed, info, case)
     if not positions:
         raise Refusal("not_found", f"run {info.id!r} has no case of the id {case!r:.100}")
-    return info, revision, index, positions
+    return info, index, positions
 
 
 def case_in(viewed: ViewedStore, info: RunInfo, case: str) -> tuple[RunIndex, list[int]]:
@@ -184,10 +183,9 @@ def part_value(parts: AttemptParts, name: str) -> ShownValue:
 class _Summaries:
     """What traces add up to, as long as there is time to read them."""
 
-    def __init__(self, viewed: ViewedStore, info: RunInfo, revision: str, index: RunIndex) -> None:
+    def __init__(self, viewed: ViewedStore, info: RunInfo, index: RunIndex) -> None:
         self._viewed = viewed
         self._info = info
-        self._revision = revision
         self._index = index
         self._end = monotonic() + _TRACE_SECONDS
 
@@ -200,5 +198,5 @@ class _Summaries:
         """What its trace adds up to; `None` if it has none, or there is no time."""
         if monotonic() > self._end or not self.has_trace(position):
             return None
-        found = read_trace_of(self._viewed, self._info, position, self._revision)
+        found = self._viewed.trace(self._info.id, position)
         return None if found is None else summary_of(found)

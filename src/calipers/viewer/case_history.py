@@ -61,7 +61,7 @@ def history_answer(viewed: ViewedStore, case: str, *, dataset: str = "", run: st
     known: RunInfo | None = None
     places: list[int] = []
     if run:
-        known, _, _, places = find_case(viewed, run, case)
+        known, _, places = find_case(viewed, run, case)
         dataset = dataset or known.dataset_name or ""
     with viewed.reading() as store:
         runs = [info for info in store.runs(dataset_name=dataset) if info.damaged is None] if dataset else []

@@ -1,7 +1,7 @@
 """Reading the attempts of a run into columns, some hundred at a time, so that a run of any length fits into memory."""
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -12,6 +12,7 @@ from calipers.data.jsonable import plain
 from calipers.data.record import ReportCase, ReportCaseFailure
 from calipers.data.result import EvaluationResult, Kind
 from calipers.data.result_names import Names
+from calipers.errors import ValueAwayError
 from calipers.report.attempt_fields import (
     Record,
     comparable,
@@ -27,6 +28,7 @@ from calipers.report.attempt_fields import (
     tools_of,
 )
 from calipers.report.complaints import Complaint, complaints_of, group_id, mask
+from calipers.stores.blobs import is_reference
 from calipers.stores.evaluator_slots import scored_places, shared_places
 from calipers.stores.packing import unpack
 from calipers.stores.run_info import RunInfo
@@ -34,7 +36,9 @@ from calipers.stores.stored_attempt import StoredAttempt, StoredCell
 
 from .index_source import Group, Numbered, Peek, ResultColumn
 from .spool import Spool
+from .stored_trace import StoredTrace
 from .text_column import GrowingText
+from .trace_outline import outline_of
 from .value_column import Array, GrowingArray, ValueColumns
 
 CHUNK: Final = 1000
@@ -57,14 +61,22 @@ PARTS: Final = {"sound": 1, "trace": 2, "expected": 4}
 class IndexBuilder:
     """The columns of a run, as far as it was read."""
 
-    def __init__(self, info: RunInfo, *, shared: Iterable[str] = ()) -> None:
+    def __init__(
+        self,
+        info: RunInfo,
+        *,
+        shared: Iterable[str] = (),
+        long_trace: Callable[[int], StoredTrace | None] | None = None,
+    ) -> None:
         """Columns without attempts.
 
         Args:
             info: of the run.
             shared: keys that are known to come from several evaluators; see `calipers.data.result_names`.
+            long_trace: gives the trace of an attempt, by its position, where that was left in the store since it is long.
         """
         self.info = info
+        self._long_trace = long_trace
         self._names = Names(info.columns, shared=shared)
         self._changes = 0
         self._shared = shared_places(info.evaluators)
@@ -111,6 +123,9 @@ class IndexBuilder:
         chunk: list[tuple[int, Record]] = []
         for attempt, cells in judged:
             self.lacks_values = self.lacks_values or attempt.unread is not None
+            is_long = is_reference(attempt.trace)
+            if is_long:
+                attempt.trace = None
             record = unpack(
                 attempt,
                 cells,
@@ -119,6 +134,8 @@ class IndexBuilder:
                 scored=self._scored,
                 names=self._names,
             )
+            if is_long:
+                self._outline(attempt.position, record)
             chunk.append((attempt.position, record))
             if len(chunk) == CHUNK:
                 self._take(chunk)
@@ -126,6 +143,18 @@ class IndexBuilder:
         if chunk:
             self._take(chunk)
         return self.size - before
+
+    def _outline(self, position: int, record: Record) -> None:
+        """Give a record what the index needs of its long trace."""
+        try:
+            trace = None if self._long_trace is None else self._long_trace(position)
+        except ValueAwayError:
+            self.lacks_values = True
+            return
+        if trace is not None:
+            outline = outline_of(trace)
+            record.trace = outline.trace
+            record.metrics = {**outline.metrics, **record.metrics}
 
     def _take(self, chunk: Sequence[tuple[int, Record]]) -> None:
         if self._names.changes != self._changes:

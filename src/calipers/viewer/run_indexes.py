@@ -26,6 +26,8 @@ from .deadline import Deadline, working_until
 from .index_builder import CHUNK, IndexBuilder
 from .kept_index import MANIFEST, KeptIndex, pack_index, read_manifest
 from .run_index import RunIndex
+from .stored_trace import StoredTrace
+from .trace_outline import LONG
 from .wire import IndexState
 
 PATIENCE: Final = 0.5
@@ -45,6 +47,8 @@ _PACKED: Final = 4_000_000
 
 Stores: TypeAlias = Callable[[], AbstractContextManager[Store]]
 """Gives a store for a while."""
+Traces: TypeAlias = Callable[[str, int], StoredTrace | None]
+"""Gives the trace of an attempt, by its run and position."""
 Chunk: TypeAlias = Sequence[tuple[StoredAttempt, list[StoredCell]]]
 """Some attempts with their cells."""
 
@@ -52,14 +56,16 @@ Chunk: TypeAlias = Sequence[tuple[StoredAttempt, list[StoredCell]]]
 class RunIndexes:
     """The indexes of the runs of a store."""
 
-    def __init__(self, reading: Stores, writing: Stores | None = None) -> None:
+    def __init__(self, reading: Stores, traces: Traces, writing: Stores | None = None) -> None:
         """Indexes of the runs in a store.
 
         Args:
             reading: gives a store to read from.
+            traces: gives traces that are too long to be read with their attempts.
             writing: gives a store to keep them in; `None`: they are not kept.
         """
         self._reading = reading
+        self._traces = traces
         self._writing = writing
         self._lock = threading.Lock()
         self._runs: dict[str, IndexedRun] = {}
@@ -84,7 +90,7 @@ class RunIndexes:
                 if info is None:  # it was let go in between
                     with self._reading() as store:
                         info = store.run(run)
-                found = IndexedRun(info, self._reading, self._writing, self._closed)
+                found = IndexedRun(info, self._reading, self._traces, self._writing, self._closed)
             self._runs[run] = found
             self._let_go(but=run)
         return found.index(revision, patience)
@@ -116,10 +122,16 @@ class IndexedRun:
     """A run that is looked at, with its index."""
 
     def __init__(
-        self, info: RunInfo, reading: Stores, writing: Stores | None, closed: threading.Event
+        self,
+        info: RunInfo,
+        reading: Stores,
+        traces: Traces,
+        writing: Stores | None,
+        closed: threading.Event,
     ) -> None:
         self.run = info.id
         self._reading = reading
+        self._traces = traces
         self._writing = writing
         self._closed = closed
         self._lock = threading.Lock()
@@ -227,7 +239,9 @@ class IndexedRun:
                     return built
         shared = () if built is None else built.shared_keys
         while True:
-            built = IndexBuilder(info, shared=shared)
+            built = IndexBuilder(
+                info, shared=shared, long_trace=lambda position: self._traces(self.run, position)
+            )
             self._take(built, self._attempts(), info, people)
             if not built.has_renamed:
                 return built
@@ -260,7 +274,7 @@ class IndexedRun:
         after = -1
         while True:
             with self._reading() as store:
-                chunk = list(islice(store.judged(self.run, after=after), CHUNK))
+                chunk = list(islice(store.judged(self.run, after=after, longest_trace=LONG), CHUNK))
             if chunk:
                 yield chunk
             if len(chunk) < CHUNK:
@@ -270,7 +284,8 @@ class IndexedRun:
     def _attempts_at(self, positions: Sequence[int]) -> Iterator[Chunk]:
         for start in range(0, len(positions), CHUNK):
             with self._reading() as store:
-                yield list(store.judged_at(self.run, positions[start : start + CHUNK]))
+                some = positions[start : start + CHUNK]
+                yield list(store.judged_at(self.run, some, longest_trace=LONG))
 
     def _missing(self, built: IndexBuilder) -> list[int] | None:
         """The positions that are stored and were not read; `None` if some that were read are gone."""

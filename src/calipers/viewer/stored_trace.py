@@ -81,7 +81,7 @@ class StoredTurn(msgspec.Struct):
     timestamp: Any = None
 
 
-class _Head(msgspec.Struct):
+class TraceHead(msgspec.Struct):
     """What a trace says besides its turns."""
 
     agent_name: Any = ""
@@ -91,10 +91,12 @@ class _Head(msgspec.Struct):
     total_latency_ms: float = 0.0
     records_calls: bool | None = None
     metadata: msgspec.Raw = msgspec.Raw()
+    tags: Any = ()
+    created_at: Any = None
     turns: list[msgspec.Raw] | None = None
 
 
-_read_head: Final = msgspec.json.Decoder(_Head).decode
+_read_head: Final = msgspec.json.Decoder(TraceHead).decode
 _read_turns: Final = msgspec.json.Decoder(list[StoredTurn]).decode
 _read_bare: Final = msgspec.json.Decoder(list[msgspec.Raw]).decode
 _read_noted: Final = msgspec.json.Decoder(_Noted).decode
@@ -117,7 +119,8 @@ class StoredTrace:
         """Where each turn begins in the text."""
         self._ends = array("q")
         try:
-            self._head = self._read()
+            self.head = self._read()
+            """What it says besides its turns."""
         except (msgspec.DecodeError, InvalidTraceError) as error:
             raise StoreDamagedError(f"a trace is damaged in the store: {error}") from error
         self.columns.close()
@@ -129,7 +132,7 @@ class StoredTrace:
 
     # ------------------------------------------------------------------ reading it once
 
-    def _read(self) -> _Head:
+    def _read(self) -> TraceHead:
         pieces = self._text.pieces()
         begin = b""
         for piece in pieces:
@@ -188,7 +191,7 @@ class StoredTrace:
             _add(self.columns, turn)
         return True
 
-    def _read_whole(self) -> _Head:
+    def _read_whole(self) -> TraceHead:
         """Read text of any layout."""
         text = b"".join(self._text.pieces())
         if _read_head(text).turns is None:  # only its calls are there, and the turns follow from them
@@ -212,12 +215,12 @@ class StoredTrace:
     @property
     def title(self) -> str:
         """The agent, else the model; "" if neither is known."""
-        return str(self._head.agent_name or self._head.model or "")
+        return str(self.head.agent_name or self.head.model or "")
 
     @property
     def facts(self) -> list[str]:
         """Steps, time, tokens and cost, in words, as every view says them."""
-        head, columns = self._head, self.columns
+        head, columns = self.head, self.columns
         tokens = (head.total_input_tokens, head.total_output_tokens)
         return facts_in_words(
             steps=len(columns),
@@ -231,7 +234,7 @@ class StoredTrace:
     @property
     def _is_timed(self) -> bool:
         """Whether the total time is known, as `Trace.latency_measured` has it."""
-        if self._head.total_latency_ms > 0:
+        if self.head.total_latency_ms > 0:
             return True
         known = [
             took
@@ -247,9 +250,9 @@ class StoredTrace:
 
     @property
     def _noted(self) -> list[str]:
-        if not self._head.metadata:
+        if not self.head.metadata:
             return []
-        told = _read_any(self._head.metadata)
+        told = _read_any(self.head.metadata)
         notes = told.get("notes") if isinstance(told, dict) else None
         return [each for each in notes if isinstance(each, str)] if isinstance(notes, list) else []
 
@@ -279,7 +282,7 @@ class StoredTrace:
                 waiting, offset = waiting[done:], offset + done
 
 
-def _begins_turns(text: bytes) -> tuple[_Head, int] | None:
+def _begins_turns(text: bytes) -> tuple[TraceHead, int] | None:
     """What a trace says before its turns, and where these begin; `None` if they do not begin in this text."""
     at = text.find(_TURNS)
     while at >= 0:

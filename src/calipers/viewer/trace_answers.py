@@ -12,7 +12,6 @@ from calipers.stores.run_info import RunInfo
 from calipers.views.step_columns import KINDS
 
 from .deadline import current_deadline
-from .kept_traces import KeptTraces
 from .refusal import Refusal
 from .shown_value import MOST, blob_address, shown_json, shown_text
 from .sounds import sounds_in
@@ -35,22 +34,10 @@ _FOUND: Final = 1_000
 """Steps that are named in which a text stands; the others are counted."""
 
 
-def read_trace_of(viewed: ViewedStore, run: RunInfo, position: int, revision: str) -> StoredTrace | None:
-    """The trace of an attempt, from those that were read lately; `None` if it has none."""
-
-    def read() -> StoredTrace | None:
-        with viewed.reading() as store:
-            packed = store.packed_trace(run.id, position)
-        return None if packed is None else StoredTrace(packed)
-
-    return viewed.kept(KeptTraces).get((run.id, position, revision), read)
-
-
 def _trace(viewed: ViewedStore, which: str, position: int) -> tuple[RunInfo, StoredTrace]:
     with viewed.reading() as store:
         run = store.run(which)
-        revision = store.revision(run.id, judging=False)
-    found = read_trace_of(viewed, run, position, revision)
+    found = viewed.trace(run.id, position)
     if found is None:
         raise Refusal(
             "not_found",

@@ -22,9 +22,11 @@ from calipers.stores.store import Redact, Store
 from calipers.stores.store_url import open_store
 
 from .deadline import Deadline, current_deadline
+from .kept_traces import KeptTraces
 from .refusal import Refusal
 from .run_index import RunIndex
 from .run_indexes import RunIndexes
+from .stored_trace import StoredTrace
 from .wire import IndexState
 
 _T = TypeVar("_T")
@@ -82,7 +84,7 @@ class ViewedStore:
         self._writing = threading.RLock()
         self._kept: dict[Callable[[], Any], Any] = {}
         self._file = _identity_of(self._writer)
-        self._indexes = RunIndexes(self.reading, None if self.read_only else self.writing)
+        self._indexes = RunIndexes(self.reading, self.trace, None if self.read_only else self.writing)
 
     # ------------------------------------------------------------------ reading
 
@@ -214,6 +216,23 @@ class ViewedStore:
     def index_states(self) -> dict[str, IndexState]:
         """How far the runs that were looked at have been read."""
         return self._indexes.states()
+
+    def trace(self, run: str, position: int) -> StoredTrace | None:
+        """The trace of an attempt, from those that were read lately; `None` if it has none.
+
+        Raises:
+            RunMissingError: there is no such run.
+            Refusal: the time of the request is over.
+        """
+
+        def read() -> StoredTrace | None:
+            with self.reading() as store:
+                packed = store.packed_trace(run, position)
+            return None if packed is None else StoredTrace(packed)
+
+        with self.reading() as store:
+            revision = store.revision(run, judging=False)
+        return self.kept(KeptTraces).get((run, position, revision), read)
 
     # ------------------------------------------------------------------ what parts of the viewer remember
 

@@ -60,7 +60,9 @@ class StepColumns:
         """From the start of the first step to the end of the last, as far as recorded; `None`: no step has a time."""
         self._moments = array("q")
         self._turn = -1
-        self._names: dict[str, str] = {}
+        self.tool_names: dict[str, str] = {}
+        """The name of each tool that was called, whole and once."""
+        self.model_names: dict[str, str] = {}
 
     def __len__(self) -> int:
         return len(self.kind)
@@ -97,7 +99,9 @@ class StepColumns:
     def add_call(self, name: Any, moment: int | None, latency_ms: Any, error: Any, *, success: bool) -> None:
         """Add a call of a tool."""
         self.calls += 1
-        self._add(_TOOL, self._name(name), moment, latency_ms, error=error or None, failed=not success)
+        self._add(
+            _TOOL, _once(name, self.tool_names), moment, latency_ms, error=error or None, failed=not success
+        )
 
     def add_request(
         self,
@@ -113,7 +117,7 @@ class StepColumns:
         """Add a request to a model. Every request takes some tokens: if both are 0, they were not counted."""
         self.unpriced += not is_priced
         failed = error is not None
-        self._add(_MODEL, self._name(model), moment, latency_ms, error=error, failed=failed)
+        self._add(_MODEL, _once(model, self.model_names), moment, latency_ms, error=error, failed=failed)
         if any(tokens) and max(tokens) <= _MOST_TOKENS:
             self.tokens_in[-1], self.tokens_out[-1] = int(tokens[0]), int(tokens[1])
         self.cost[-1] = _amount(cost)
@@ -139,11 +143,6 @@ class StepColumns:
         self.tokens_out.append(-1)
         self.cost.append(nan)
         self.failed.append(failed)
-
-    def _name(self, name: Any) -> str:
-        """The name of a tool or a model: one text for all steps that have it."""
-        text = str(name)
-        return self._names.setdefault(text, text)
 
     def close(self) -> None:
         """Work out when steps began and how long turns lasted, once all steps are there."""
@@ -188,6 +187,12 @@ class StepColumns:
         """What its requests cost, as far as that is known; `None` if it is known of none."""
         known = [cost for cost in self.cost if cost == cost]  # noqa: PLR0124 - a number
         return sum(known) if known else None
+
+
+def _once(name: Any, known: dict[str, str]) -> str:
+    """The name of a tool or a model: one text for all steps that have it."""
+    text = str(name)
+    return known.setdefault(text, text)
 
 
 def _amount(value: Any) -> float:
