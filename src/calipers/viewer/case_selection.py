@@ -91,9 +91,13 @@ def sorted_cases(index: RunIndex, sort: str) -> Array | None:
     down = sort.startswith("-")
     if by in {"", "order"}:
         return np.arange(index.cases)[::-1] if down else None
-    keys, known = _sort_keys(index, by)
-    order = np.argsort(-keys if down else keys, kind="stable")
-    return np.concatenate([order[known[order]], np.flatnonzero(~known)])
+
+    def make() -> Array:
+        keys, known = _sort_keys(index, by)
+        order = np.argsort(-keys if down else keys, kind="stable")
+        return np.concatenate([order[known[order]], np.flatnonzero(~known)])
+
+    return index.in_order(sort, make)
 
 
 def _sort_keys(index: RunIndex, by: str) -> tuple[Array, Mask]:

@@ -6,7 +6,7 @@ seconds. Rows are attempts in the order in which they were read; cases are numbe
 `calipers.viewer.case_selection` filters and sorts, `facets`, `slices` and `failure_groups` count; all of them are functions of an index.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 _STATUS_BITS: Final = 3
 SEARCHES: Final = 16
 """Searches of which an index remembers what they found."""
+ORDERS: Final = 6
+"""Orders of its cases that an index remembers: a table in an order is asked for window by window."""
 
 
 class RunIndex:
@@ -63,6 +65,7 @@ class RunIndex:
         self.results: list[ResultColumn] = list(source.results)
         """The columns of results."""
         self._searches: dict[tuple[str, tuple[bytes, ...]], Search] = {}
+        self._orders: dict[str, Array] = {}
 
     # ------------------------------------------------------------------ attempts
 
@@ -161,6 +164,16 @@ class RunIndex:
         self._searches[name, wanted] = found
         while len(self._searches) > SEARCHES:
             self._searches.pop(next(iter(self._searches)), None)
+        return found
+
+    def in_order(self, name: str, make: Callable[[], Array]) -> Array:
+        """The cases in an order, made now if it is none of those that were asked for last."""
+        found = self._orders.pop(name, None)
+        if found is None:
+            found = make().astype(np.int32)
+        self._orders[name] = found
+        while len(self._orders) > ORDERS:
+            self._orders.pop(next(iter(self._orders)), None)
         return found
 
     def peeks(self, rows: Sequence[int]) -> dict[int, Peek]:
