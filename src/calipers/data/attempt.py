@@ -131,18 +131,15 @@ class Attempt(msgspec.Struct):
         )
 
 
-class Notes:
+class Notes(msgspec.Struct):
     """What an evaluator counts and notes while it judges; it stands with the evaluator's result, not with the attempt's metrics."""
 
-    __slots__ = ("attributes", "metrics", "usage", "used")
-
-    def __init__(self) -> None:
-        self.usage: dict[str, int | float] = {}
-        """What the models that it asked used, of all tries: calls, tokens, money; see `count_usage`."""
-        self.metrics: dict[str, int | float] = {}
-        self.attributes: dict[str, Any] = {}
-        self.used = False
-        """Whether there is something."""
+    usage: dict[str, int | float] = {}
+    """What the models that it asked used, of all tries: calls, tokens, money; see `count_usage`."""
+    metrics: dict[str, int | float] = {}
+    attributes: dict[str, Any] = {}
+    used: bool = False
+    """Whether there is something."""
 
     def clear(self) -> None:
         """Forget it."""
@@ -222,11 +219,9 @@ def noting() -> Iterator[Notes]:
 def judging_notes() -> Notes:
     """The notes of the current context, which are empty."""
     notes = _CURRENT.get()
-    if type(notes) is not Notes:
+    if type(notes) is not Notes or notes.used:
         notes = Notes()
         _CURRENT.set(notes)
-    elif notes.used:
-        notes.clear()
     return notes
 
 

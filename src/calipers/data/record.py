@@ -221,6 +221,11 @@ _DEEPEST = 20
 """Evidence that is nested deeper in an output is not looked for."""
 
 
+def may_hold_secrets(record: ReportCase[Any, Any, Any]) -> bool:
+    """Whether there is evidence in what a task did in which secrets may be; of most attempts there is none."""
+    return record.trace is not None or bool(record.attributes) or type(record.output) not in _TEXTLESS
+
+
 def hide_secrets(record: ReportCase[Any, Any, Any] | ReportCaseFailure[Any, Any, Any]) -> bool:
     """Take what looks like a secret (`calipers.data.redaction`) out of the evidence in a record.
 

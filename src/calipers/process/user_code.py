@@ -11,7 +11,7 @@ from collections.abc import Callable, Coroutine, Generator
 from contextvars import Context, copy_context
 from inspect import isawaitable
 from time import perf_counter
-from typing import Any
+from typing import Any, Final, cast
 
 STEP_SECONDS = 0.001
 """What holds the event loop longer than this does not count as the time of other code."""
@@ -90,31 +90,68 @@ def isolated(
     Raises:
         RuntimeError: the coroutine raised `GeneratorExit`, by which the code that awaits it would close itself.
     """
+    outcome: list[Any] = []
+    stepped = put_into(outcome, coroutine)
+    start = perf_counter()
+    try:
+        waiting = context.run(next, stepped, ENDED)
+    except GeneratorExit as error:
+        raise own_exit(error) from error
+    if (spent := perf_counter() - start) > STEP_SECONDS:
+        note(spent)
+    if waiting is not ENDED:
+        yield from _going_on(stepped, waiting, context, note)
+    return outcome[0]
+
+
+ENDED: Final = object()
+"""What the first step of a coroutine gives that did not have to wait."""
+
+
+def _put_into(outcome: list[Any], coroutine: Any) -> Generator[Any, Any, None]:
+    """Await a coroutine and keep what it returns.
+
+    `next(generator, ENDED)` makes the first step. A generator that returns nothing ends there without an exception, which would
+    take longer than all the rest.
+    """
+    outcome.append((yield from coroutine))
+
+
+put_into: Final[Callable[[list[Any], Coroutine[Any, Any, Any]], Generator[Any, Any, None]]] = cast(
+    "Any", types.coroutine(_put_into)
+)
+
+
+def _going_on(
+    stepped: Generator[Any, Any, None], waiting: Any, context: Context, note: Callable[[float], None]
+) -> Generator[Any, Any, None]:
+    """Await the rest of what has made its first step in a context of its own, and waits for something; see `isolated`."""
     run = context.run
     closing = False
     start = perf_counter()
     try:
-        waiting = run(coroutine.send, None)
         while True:
-            if perf_counter() - start > STEP_SECONDS:
-                note(perf_counter() - start)
             try:
                 sent = yield waiting
             except GeneratorExit:
                 closing = True
-                run(coroutine.close)
+                run(stepped.close)
                 raise
             except BaseException as error:
                 start = perf_counter()
-                waiting = run(coroutine.throw, error)
+                waiting = run(stepped.throw, error)
             else:
                 start = perf_counter()
-                waiting = run(coroutine.send, sent)
-    except StopIteration as done:
+                waiting = run(stepped.send, sent)
+            if perf_counter() - start > STEP_SECONDS:
+                note(perf_counter() - start)
+    except StopIteration:
         if perf_counter() - start > STEP_SECONDS:
             note(perf_counter() - start)
-        return done.value
     except GeneratorExit as error:
         if closing:
             raise
         raise own_exit(error) from error
+
+
+going_on: Final = types.coroutine(_going_on)

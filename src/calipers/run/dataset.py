@@ -517,6 +517,9 @@ def _checked_report_evaluators(evaluators: Sequence[Any]) -> list[Any]:
 
 def _check_cases(cases: Sequence[Any]) -> None:
     """Every item a `Case`, no name twice."""
+    given = [case.name for case in cases if type(case) is Case]
+    if len(given) == len(cases) == len(set(given)):  # so it is of most lists
+        return
     names: dict[str, int] = {}
     for number, case in enumerate(cases, 1):
         if not isinstance(case, Case):

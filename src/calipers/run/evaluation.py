@@ -245,7 +245,8 @@ async def within_budget(
 def _own_evaluators(cases: Iterable[Any]) -> Iterator[Any]:
     """The evaluators of single cases. Those of a lazy dataset are not known yet."""
     for case in cases if isinstance(cases, list) else ():
-        yield from getattr(case, "own_evaluators", ())
+        if case.evaluators or case.turns:
+            yield from case.own_evaluators
 
 
 def _setup(options: Options, **given: Any) -> Setup:
@@ -288,12 +289,14 @@ def _check(
 def _reported(run: Run, total: int | None, shard: ShardFacts | None, **given: Any) -> Report:
     """What a run that is over says."""
     run.settle_names()
+    finished = [record for record in run.records if isinstance(record, ReportCase)]
+    failures = [] if len(finished) == len(run.records) else run.records
     incomplete = _incomplete(run, total)
     if incomplete is None and shard is not None:
         incomplete = part_of(shard, run.finished)
     return Report(
-        cases=[record for record in run.records if isinstance(record, ReportCase)],
-        failures=[record for record in run.records if isinstance(record, ReportCaseFailure)],
+        cases=finished,
+        failures=[record for record in failures if isinstance(record, ReportCaseFailure)],
         totals=None if run.tally is None else run.tally.totals(),
         repeat=run.options.repeat,
         seed=run.options.seed,
@@ -402,7 +405,7 @@ def make_run(
     """The state of a run that has not begun."""
     wants_spans = plan.needs_spans or (
         isinstance(cases, list)
-        and any(make_plan(own).needs_spans for case in cases if (own := case.own_evaluators))
+        and any(make_plan(case.own_evaluators).needs_spans for case in cases if case.evaluators or case.turns)
     )
     items = work_items(cases, plan, repeat=options.repeat)
     sharded = None if options.shard is None else ShardedWork(options.shard)

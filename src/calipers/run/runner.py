@@ -15,8 +15,9 @@ import math
 import os
 import random
 import threading
+from asyncio import current_task
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextvars import copy_context
 from inspect import isawaitable
 from itertools import groupby
@@ -44,6 +45,7 @@ from calipers.data.record import (
     ReportCase,
     ReportCaseFailure,
     hide_secrets,
+    may_hold_secrets,
     name_results,
     told_calls,
 )
@@ -53,7 +55,16 @@ from calipers.data.retry import Retry, RetryFunctions
 from calipers.data.reuse import Recalled
 from calipers.errors import AttemptTimeoutError, InvalidOptionError, TaskContractError
 from calipers.process.interrupt import Signal, is_interrupt, take_back
-from calipers.process.user_code import call_in_thread, isolated, own_exit, settled
+from calipers.process.user_code import (
+    ENDED,
+    STEP_SECONDS,
+    call_in_thread,
+    going_on,
+    isolated,
+    own_exit,
+    put_into,
+    settled,
+)
 from calipers.report.incomplete import Incomplete
 from calipers.report.shard import Shard
 from calipers.report.summary import Tally
@@ -262,6 +273,7 @@ class Run:
         self.on_record = options.on_record
         self.early_stop = None if options.stop_when is None else EarlyStop(options.stop_when)
         self.recorder = spans if isinstance(spans, SpanRecorder) else None
+        scoring.tells_texts = scoring.tells_texts or self.recorder is not None
         self.no_spans = None if isinstance(spans, SpanRecorder) else spans
         """Why no spans are recorded: the error that reading them raises."""
         self.options = options
@@ -295,6 +307,15 @@ class Run:
         self._taking = asyncio.Lock()
         self.make = self.work if self.ledger is None else self.afforded
         """Makes one attempt, and judges it."""
+        self.is_direct = (
+            task.is_async
+            and self.recorder is None
+            and self.ledger is None
+            and options.retry is None
+            and options.task_timeout is None
+            and options.engine is None
+        )
+        """Whether a task is called once, here, and for as long as it likes, unless its case says otherwise."""
         self._forks = _forks
 
     def attempt(self, work: Work) -> Attempt:
@@ -453,7 +474,11 @@ class Run:
         return False
 
     async def afforded(
-        self, work: Work, attempt: Attempt | None = None, called_at: float | None = None
+        self,
+        work: Work,
+        attempt: Attempt | None = None,
+        called_at: float | None = None,
+        me: "asyncio.Task[Any] | None" = None,
     ) -> Record:
         """Make one attempt within the budget.
 
@@ -467,7 +492,7 @@ class Run:
         try:
             with ledger.opened(attempt, admitted=self.spends(work)) as account:
                 account.check()
-                record = await self.work(work, attempt, called_at)
+                record = await self.work(work, attempt, called_at, me)
                 made = attempt.recalled is None
                 account.settle(record, made=made, asked=None if made else attempt.asked or ())
                 account.check()
@@ -479,9 +504,20 @@ class Run:
     # ------------------------------------------------------------------ one attempt
 
     async def work(
-        self, work: Work, attempt: Attempt | None = None, called_at: float | None = None
+        self,
+        work: Work,
+        attempt: Attempt | None = None,
+        called_at: float | None = None,
+        me: "asyncio.Task[Any] | None" = None,
     ) -> Record:
-        """Make one attempt on the event loop and judge it; with `called_at`, a thread has called the task already."""
+        """Make one attempt on the event loop and judge it.
+
+        Args:
+            work: what is to be done.
+            attempt: where to put what comes of it; default: a new one.
+            called_at: when a thread called the task, if one has.
+            me: the worker, if it is known; to ask for it takes a call of the system.
+        """
         start = perf_counter() if called_at is None else called_at
         if attempt is None:
             attempt = self.attempt(work)
@@ -497,21 +533,28 @@ class Run:
                 record = await self._with_lifecycle(attempt, work, start, lifecycle)
             else:
                 if called_at is None:
-                    await self.execute(attempt)
-                record = (
-                    await self._judge(attempt, work, start)
-                    if attempt.error is None
-                    else self.failure(attempt, work, start)
-                )
+                    is_direct = self.is_direct and work.case.timeout is None
+                    left = self._called(attempt, start) if is_direct else self.execute(attempt)
+                    if left is not None:
+                        await left
+                if attempt.error is None:
+                    judged = self.scoring.judged(attempt, work.plan, self.scoring.context(attempt))
+                    record = judged if isinstance(judged, ReportCase) else await judged
+                    record.total_duration = perf_counter() - start
+                else:
+                    record = self.failure(attempt, work, start)
         except asyncio.CancelledError as error:
             if self.stopping:
                 raise
             attempt.error = error
             record = self.failure(attempt, work, start)
-        me = asyncio.current_task()
+        if me is None:
+            me = current_task()
         if me is not None and me.cancelling() and not self.stopping:
             record = await self._uncancelled(me, attempt, work, record)
-        if not self.options.keep_secrets:
+        if not self.options.keep_secrets and (
+            self.scoring.tells_texts or type(record) is not ReportCase or may_hold_secrets(record)
+        ):
             self._hide_secrets(attempt, record)
         return record
 
@@ -522,12 +565,6 @@ class Run:
             attempt.spans = spans.without_secrets()
             attempt.hidden = attempt.hidden or attempt.spans is not spans
 
-    async def _judge(self, attempt: Attempt, work: Work, start: float) -> ReportCase:
-        """Score an attempt whose task finished."""
-        record = await self.scoring.score(attempt, work.plan, self.scoring.context(attempt))
-        record.total_duration = perf_counter() - start
-        return record
-
     async def _uncancelled(
         self, me: "asyncio.Task[Any]", attempt: Attempt, work: Work, record: Record
     ) -> Record:
@@ -537,10 +574,10 @@ class Run:
             return record
         return self.failure(attempt, work, perf_counter() - record.total_duration)
 
-    async def journaled(self, work: Work) -> Record:
+    async def journaled(self, work: Work, me: "asyncio.Task[Any] | None" = None) -> Record:
         """Make one attempt, judge it, and note it in the journal."""
         attempt = self.attempt(work)
-        record = await self.make(work, attempt)
+        record = await self.make(work, attempt, None, me)
         self.note_down(work, attempt, record)
         return record
 
@@ -564,6 +601,7 @@ class Run:
         known = recalled.record
         if isinstance(known, ReportCaseFailure):
             return known
+        self.scoring.tells_texts = True
         start = perf_counter()
         attempt.output, attempt.metrics, attempt.attributes = known.output, known.metrics, known.attributes
         attempt.duration, attempt.tries, attempt.trace = known.task_duration, known.tries, known.trace
@@ -669,6 +707,45 @@ class Run:
 
     def _note(self, seconds: float) -> None:
         self.scoring.note(TASK, seconds, is_async=True)
+
+    def _called(self, attempt: Attempt, start: float) -> Coroutine[Any, Any, None] | None:
+        """Call the task once, where no one else has a say; what is left to be awaited, if it does not end at once."""
+        begin(attempt)
+        outcome: list[Any] = []
+        try:
+            stepped = put_into(outcome, promised_coroutine(self.task, attempt.inputs))
+            context = copy_context()
+            waiting = context.run(next, stepped, ENDED)
+            attempt.duration = spent = perf_counter() - start
+            if spent > STEP_SECONDS:
+                self._note(spent)
+            if waiting is not ENDED:
+                return self._gone_on(attempt, start, outcome, going_on(stepped, waiting, context, self._note))
+            settle(attempt, outcome[0])
+        except GeneratorExit as error:  # no one closes this call: the task has raised it itself
+            attempt.error, attempt.duration = own_exit(error), perf_counter() - start
+        except BaseException as error:
+            if self.ends(error):
+                raise
+            attempt.error, attempt.duration = error, perf_counter() - start
+        if _forks != self._forks:
+            self.leave_child()
+        return None
+
+    async def _gone_on(
+        self, attempt: Attempt, start: float, outcome: list[Any], rest: Awaitable[None]
+    ) -> None:
+        """Await the rest of a call that was begun."""
+        try:
+            await rest
+            settle(attempt, outcome[0])
+        except BaseException as error:
+            if self.ends(error):
+                raise
+            attempt.error = error
+        if _forks != self._forks:
+            self.leave_child()
+        attempt.duration = perf_counter() - start
 
     async def execute(self, attempt: Attempt) -> None:
         """Call the task from the event loop until it succeeds or its tries are used up."""

@@ -8,7 +8,7 @@ import functools
 import inspect
 import types
 from collections.abc import Callable, Coroutine
-from typing import Any, Protocol, TypeAlias, TypeGuard, runtime_checkable
+from typing import Any, Final, Protocol, TypeAlias, TypeGuard, runtime_checkable
 
 import msgspec
 
@@ -128,6 +128,10 @@ async def _await(awaitable: Any) -> Any:
     return await awaitable
 
 
+_PLAIN: Final = frozenset({str, int, float, bool, type(None), dict, list, tuple, bytes})
+"""Outputs that are neither a trace nor a generator nor a rollout."""
+
+
 def settle(attempt: Attempt, output: Any) -> None:
     """Store what the task returned: a trace gives both output and trace, a generator is no output.
 
@@ -137,6 +141,15 @@ def settle(attempt: Attempt, output: Any) -> None:
     Raises:
         TaskContractError: the output is a generator that was not run.
     """
+    if (
+        type(output) in _PLAIN
+        and _silent is None
+        and not (attempt.recorded or attempt.usage)
+        and attempt.trace is None
+        and type(attempt.spans) is not SpanTree
+    ):
+        attempt.output = output  # nothing else is to be told: so it is of most attempts
+        return
     if attempt.calls is not None:
         attempt.calls.end()
     attempt.take_usage()

@@ -58,12 +58,9 @@ class Work(msgspec.Struct):
 def work_items(cases: Iterable[Any], plan: Plan, *, repeat: int = 1) -> Iterator[Work]:
     """The attempts for the cases, in order."""
     # A list is all there: its own names come first, and they were checked for duplicates when the run began.
-    known = (
-        {case.name for case in cases if isinstance(case, Case)}
-        if isinstance(cases, list)
-        else set[str | None]()
-    )
-    taken = {name for name in known if name is not None}
+    is_list = isinstance(cases, list)
+    taken: set[str] | None = None if is_list else set()
+    """Names that another case may not have; of a list, once that is asked."""
     position = 0
     for number, case in enumerate(cases, 1):
         problem: BaseException | None = None
@@ -72,13 +69,16 @@ def work_items(cases: Iterable[Any], plan: Plan, *, repeat: int = 1) -> Iterator
             problem = case if isinstance(case, Exception) else not_a_case(case, number)
             case = Case(inputs=None if isinstance(case, Exception) else case)  # noqa: PLW2901 - something to show in the report
         name = case.name
-        if name is None:
-            name = unique(f"Case {number}", taken)
-        elif name in taken and name not in known:
-            problem = InvalidCaseError(f"duplicate case name: {name!r}")
-            name = unique(f"{name} (item {number})", taken)
-        if len(taken) < REMEMBERED_NAMES:
-            taken.add(name)
+        if name is None or not is_list:
+            if taken is None:
+                taken = {case.name for case in cases if isinstance(case, Case) and case.name is not None}
+            if name is None:
+                name = unique(f"Case {number}", taken)
+            elif name in taken:
+                problem = InvalidCaseError(f"duplicate case name: {name!r}")
+                name = unique(f"{name} (item {number})", taken)
+            if len(taken) < REMEMBERED_NAMES:
+                taken.add(name)
         case_plan = plan
         if case.evaluators or case.turns:
             try:
@@ -87,8 +87,12 @@ def work_items(cases: Iterable[Any], plan: Plan, *, repeat: int = 1) -> Iterator
                 if is_interrupt(error):
                     raise
                 problem = error
+        if repeat == 1:
+            yield Work(position, case, name, name, 1, case_plan, problem)
+            position += 1
+            continue
         for again in range(1, repeat + 1):
-            full = name if repeat == 1 else f"{name} [{again}/{repeat}]"
+            full = f"{name} [{again}/{repeat}]"
             yield Work(position, case, full, name, again, case_plan, problem)
             position += 1
 
@@ -162,17 +166,15 @@ class WorkQueue:
             if self._closed:
                 return None
             try:
-                item = next(self._items)
-            except StopIteration:
-                return None
+                for item in self._items:
+                    self.handed_out += 1
+                    return item
             except BaseException as error:
                 if is_interrupt(error):
                     raise
                 self.broken = error
                 self._closed = True
-                return None
-            self.handed_out += 1
-            return item
+            return None
 
     def take_back(self) -> None:
         """Note that an item which was handed out is not begun after all."""

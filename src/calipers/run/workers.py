@@ -88,25 +88,31 @@ class LoopWorkers:
     async def _work(self) -> None:
         run = self.run
         me = asyncio.current_task()
-        plain = run.make if run.journal is None else run.journaled
-        attempt = run.announced if run.announces else plain
+        place, ledger, live, take = run.place, run.ledger, run.live, run.queue.next
+        is_plain = run.journal is None and not run.announces
         fair_until = perf_counter() + FAIR_SECONDS
         while not run.stopping:
-            if run.place is not None:
-                await run.place.room()
-            work = run.queue.next() if run.live is None else await run.next_live(run.live)
+            if place is not None:
+                await place.room()
+            work = take() if live is None else await run.next_live(live)
             if work is None:
                 self.exhausted = True
                 return
-            if run.ledger is not None and not await run.admits(run.ledger, work):
-                if run.live is not None:
-                    run.live.end()
+            if ledger is not None and not await run.admits(ledger, work):
+                if live is not None:
+                    live.end()
             else:
                 try:
-                    run.keep(work.position, await attempt(work))
+                    if is_plain:
+                        record = await run.make(work, None, None, me)
+                    elif run.announces:
+                        record = await run.announced(work)
+                    else:
+                        record = await run.journaled(work, me)
+                    run.keep(work.position, record)
                 except GivenUp:
-                    if run.live is not None:
-                        run.live.end()
+                    if live is not None:
+                        live.end()
                 except GeneratorExit as error:
                     if not _is_running(me):
                         raise

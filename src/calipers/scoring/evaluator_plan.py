@@ -7,7 +7,7 @@ mapping are called is known later; see `calipers.data.result_names`.
 
 import inspect
 import types
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, get_args
 
 from calipers.data.case import Case
@@ -50,7 +50,7 @@ class PlannedEvaluator:
 
     def __init__(self, evaluator: Evaluator[Any, Any, Any], name: str) -> None:
         self.evaluator = evaluator
-        self.evaluate = evaluator.evaluate
+        self.evaluate: Callable[[Any], Any] = evaluator.evaluate
         self.name = name
         spec = evaluator.as_spec()
         if not isinstance(spec, EvaluatorSpec):

@@ -287,7 +287,8 @@ def evidence(ctx: EvaluatorContext[Any, Any, Any]) -> Evidence | None:
         and not ctx.attributes
         and not ctx.metrics
         and ctx.trace is None
-        and ctx.expected_tool_calls is None
+        and (ctx._attempt is None or ctx._attempt.case.expected_tool_calls is None)  # noqa: SLF001 - a property takes longer
+        and ctx._expected_calls is None  # noqa: SLF001
     ):
         return None
     return Evidence(ctx)

@@ -8,21 +8,23 @@ that one that hangs can be left behind. Each evaluator judges the attempt as the
 
 import asyncio
 import types
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from contextvars import Context, copy_context
 from functools import partial
 from inspect import isawaitable
 from math import isfinite
 from time import perf_counter
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import msgspec
+from typing_extensions import override
 
 from calipers.data.attempt import Attempt, Notes, judging_notes, take_notes
 from calipers.data.context import EvaluatorContext
 from calipers.data.evaluator_output import Abstention, read_parts
 from calipers.data.jsonable import plain
 from calipers.data.record import ReportCase, told_calls
+from calipers.data.redaction import SHORTEST_KEY
 from calipers.data.result import (
     EvaluationResult,
     EvaluatorFailure,
@@ -80,6 +82,8 @@ class Scoring:
         self.threads = asyncio.Semaphore(MOST_THREADS)
         self.met_keys = False
         """Whether an evaluator has returned a mapping, so that results have to be named."""
+        self.tells_texts = False
+        """Whether records may hold a text in which a secret may be beside what the task did: a reason, an error, a long label."""
 
     def context(self, attempt: Attempt) -> EvaluatorContext[Any, Any, Any]:
         """The attempt as its evaluators see it."""
@@ -100,13 +104,31 @@ class Scoring:
 
     async def score(self, attempt: Attempt, plan: Plan, ctx: EvaluatorContext[Any, Any, Any]) -> ReportCase:
         """What the evaluators of the plan say of an attempt whose task finished."""
+        found = self.judged(attempt, plan, ctx)
+        return found if isinstance(found, ReportCase) else await found
+
+    def judged(
+        self, attempt: Attempt, plan: Plan, ctx: EvaluatorContext[Any, Any, Any]
+    ) -> ReportCase | Coroutine[Any, Any, ReportCase]:
+        """The same at once where no evaluator has to be waited for, and otherwise to be awaited."""
+        asking = self._begun(attempt, plan, ctx)
+        if self.timeout is None and asking.ask_in_turn():
+            return self._ended(asking)
+        return self._waited_for(asking)
+
+    async def _waited_for(self, asking: "_AttemptScoring") -> ReportCase:
+        await asking.ask_all()
+        return self._ended(asking)
+
+    def _begun(self, attempt: Attempt, plan: Plan, ctx: EvaluatorContext[Any, Any, Any]) -> "_AttemptScoring":
+        """The judgement of an attempt before the first question."""
         said: _Said = ([], [], [])
         ctx._earlier = Earlier(plan.names, said[0])  # noqa: SLF001 - the scorer fills in what earlier evaluators said
-        asking = _AttemptScoring(self, attempt, plan, ctx, said, said, evidence(ctx))
-        evaluators = iter(plan.evaluators)
-        if self.timeout is not None or not asking.ask_in_turn(evaluators):
-            await asking.ask_all(evaluators)
-        return self._record(attempt, plan, said)
+        return _AttemptScoring(self, attempt, plan, ctx, said, said, iter(plan.evaluators), evidence(ctx))
+
+    def _ended(self, asking: "_AttemptScoring") -> ReportCase:
+        """What came of it."""
+        return self._record(asking.attempt, asking.plan, asking.said)
 
     def ends(self, error: BaseException) -> bool:
         """Whether what an evaluator raised is meant for the run: Ctrl-C, or a cancellation of ours."""
@@ -187,10 +209,11 @@ class Scoring:
 
     def _record(self, attempt: Attempt, plan: Plan, said: _Said) -> ReportCase:
         case = attempt.case
-        results, failures, skipped = tuple(said[0]), said[1], tuple(said[2])
+        results, skipped = tuple(said[0]), tuple(said[2])
         if self.met_keys:
             results, skipped = plan.results.named(results, skipped)
-        return ReportCase(
+        # Python makes a dictionary of more than fifteen named arguments, which takes six times as long.
+        record: ReportCase = ReportCase(
             name=attempt.name,
             inputs=attempt.inputs,
             metadata=case.metadata,
@@ -199,33 +222,36 @@ class Scoring:
             metrics=attempt.metrics,
             attributes=attempt.attributes,
             results=results,
-            evaluator_failures=tuple(failures),
             skipped=skipped,
             task_duration=attempt.duration,
             total_duration=attempt.duration,
-            source_case_name=attempt.case_name if attempt.name is not attempt.case_name else None,
-            cluster=case.cluster,
             tags=case.tags,
-            fault=case.fault,
-            tries=attempt.tries,
-            has_expected_output=case.has_expected_output,
-            expected_tool_calls=None
-            if case.expected_tool_calls is None
-            else told_calls(case.expected_tool_calls),
-            trace_id=attempt.trace_id,
-            span_id=attempt.span_id,
+            has_expected_output=case.expected_output is not None or case.has_expected_output,
             trace=attempt.trace,
         )
+        if said[1]:
+            record.evaluator_failures = tuple(said[1])
+            self.tells_texts = True
+        if attempt.name is not attempt.case_name:
+            record.source_case_name = attempt.case_name
+        if attempt.tries != 1:
+            record.tries = attempt.tries
+        if attempt.span_id is not None or attempt.trace_id is not None:
+            record.trace_id, record.span_id = attempt.trace_id, attempt.span_id
+        if case.cluster is not None:
+            record.cluster = case.cluster
+        if case.fault is not None:
+            record.fault = case.fault
+        if case.expected_tool_calls is not None:
+            record.expected_tool_calls = told_calls(case.expected_tool_calls)
+        return record
 
 
-class Earlier:
+class Earlier(msgspec.Struct):
     """What was said of an attempt so far, for evaluators that look; named by what was said of this attempt alone."""
 
-    __slots__ = ("_evaluators", "_said")
-
-    def __init__(self, evaluators: Iterable[str], said: Iterable[EvaluationResult]) -> None:
-        self._evaluators = evaluators
-        self._said = said
+    _evaluators: Iterable[str]
+    _said: Iterable[EvaluationResult]
 
     def __iter__(self) -> Iterator[EvaluationResult]:
         return iter(Names(self._evaluators).named(tuple(self._said), ())[0])
@@ -303,6 +329,8 @@ class _AttemptScoring(msgspec.Struct):
     said: _Said
     current: _Said
     """Where to put what is said next."""
+    evaluators: Iterator[PlannedEvaluator]
+    """Those that are not asked yet."""
     evidence: Evidence | None
     """What evaluators could change in place."""
     noted: dict[str, frozenset[str]] | None = None
@@ -310,14 +338,16 @@ class _AttemptScoring(msgspec.Struct):
     waiting: list[_Asked] = []
     """Evaluators that have to be waited for."""
 
-    def ask_in_turn(self, evaluators: Iterator[PlannedEvaluator]) -> bool:
+    def ask_in_turn(self) -> bool:
         """Ask evaluators until one has to be waited for, or fails; whether all have been asked."""
         ctx, evidence, notes = self.ctx, self.evidence, judging_notes()
         attributes, metrics, looked = ctx.attributes, ctx.metrics, ctx._asked  # noqa: SLF001
         copy_of_context = ctx.__copy__  # type: ignore[attr-defined]  # every Struct has it
         results, _, skipped = self.said
+        is_usual = evidence is None
+        """Whether nothing can have happened after which no further one may be asked."""
         before = perf_counter()
-        for planned in evaluators:
+        for planned in self.evaluators:
             if planned.is_async:
                 self.ask(planned)
                 return False
@@ -328,20 +358,30 @@ class _AttemptScoring(msgspec.Struct):
                     if attributes or metrics:  # they were empty
                         attributes.clear()
                         metrics.clear()
-                elif not planned.is_harmless and evidence.has_changed() and not isawaitable(output):
+                elif (
+                    not planned.is_harmless
+                    and evidence.has_changed()
+                    and not isawaitable(cast("object", output))
+                ):
                     self.put_back(planned.name)
                 # The common outputs come first: this loop is most of what a run costs beyond the user's own code.
-                if output is True or output is False:
+                kind = type(output)
+                if kind is bool:
                     results.append(planned.true if output else planned.false)
-                elif type(output) is float and isfinite(output):
+                elif kind is float and isfinite(output):
                     results.append(planned.bare(output))
-                elif type(output) is str:
-                    results.append(planned.label(output))
+                elif kind is str:
+                    known = planned.labels.get(output)
+                    results.append(planned.label(output) if known is None else known)
+                    if len(output) >= SHORTEST_KEY:
+                        self.scoring.tells_texts = True
                 elif isawaitable(output):
+                    is_usual = False
                     self.promised(planned, own, output)
                 else:
                     self.take(output, planned, results, skipped)
             except BaseException as error:
+                is_usual = False
                 self.failed(planned, own, error, before)
             if looked or notes.used:
                 self.note_down(planned, own, notes, self.said)
@@ -349,13 +389,13 @@ class _AttemptScoring(msgspec.Struct):
             if now - before > STEP_SECONDS:
                 self.scoring.note(planned.name, now - before)
             before = now
-            if self.waiting or (evidence is not None and evidence.spoiled is not None):
+            if not is_usual and (self.waiting or (evidence is not None and evidence.spoiled is not None)):
                 return False
         return True
 
-    async def ask_all(self, evaluators: Iterable[PlannedEvaluator]) -> None:
+    async def ask_all(self) -> None:
         """Ask the evaluators, of which some have to be waited for, and hear them all out."""
-        for planned in evaluators:
+        for planned in self.evaluators:
             if self.waiting and planned.looks:
                 await self.finish()
             self.ask(planned)
@@ -414,6 +454,7 @@ class _AttemptScoring(msgspec.Struct):
         skipped: list[SkippedEvaluation],
     ) -> None:
         """Turn a legal output into results; those of a mapping have its keys for names until all have been heard."""
+        self.scoring.tells_texts = True
         parts = read_parts(output)
         if all(type(part) is Abstention for part in parts):
             reasons = "; ".join(part.reason or "" for part in parts)
@@ -456,6 +497,7 @@ class _AttemptScoring(msgspec.Struct):
             self.noted[planned.name] = frozenset(looked)
             looked.clear()
         if tries > 1 or (notes is not None and notes.used):
+            self.scoring.tells_texts = True
             annotate(said, planned.name, notes, tries=tries)
         if notes is not None:
             notes.clear()
@@ -642,25 +684,27 @@ class NotedScoring(Scoring):
     looked beyond the attempt: at earlier results, or at the seed.
     """
 
-    async def score(self, attempt: Attempt, plan: Plan, ctx: EvaluatorContext[Any, Any, Any]) -> ReportCase:
-        """What the evaluators of the plan say of an attempt, or are known to have said."""
+    @override
+    def _begun(self, attempt: Attempt, plan: Plan, ctx: EvaluatorContext[Any, Any, Any]) -> _AttemptScoring:
         said: _Said = ([], [], [])
         self._show(attempt, plan, ctx, said[0])
         ctx._asked = set()  # noqa: SLF001 - the scorer asks what evaluators look at
         noted: dict[str, frozenset[str]] = {}
-        asking = _AttemptScoring(self, attempt, plan, ctx, said, said, evidence(ctx), noted)
-        evaluators = (
-            iter(plan.evaluators)
-            if attempt.recalled is None
-            else _lacking(plan, attempt.recalled.cells, asking, noted)
+        asking = _AttemptScoring(
+            self, attempt, plan, ctx, said, said, iter(plan.evaluators), evidence(ctx), noted
         )
-        if self.timeout is not None or not asking.ask_in_turn(evaluators):
-            await asking.ask_all(evaluators)
+        if attempt.recalled is not None:
+            asking.evaluators = _lacking(plan, attempt.recalled.cells, asking, noted)
+        return asking
+
+    @override
+    def _ended(self, asking: _AttemptScoring) -> ReportCase:
+        attempt, plan, noted = asking.attempt, asking.plan, asking.noted
         if attempt.recalled is not None:
             attempt.asked = noted
         else:
             attempt.asked = {**plan.nothing_noted, **noted} if noted else plan.nothing_noted
-        return self._record(attempt, plan, said)
+        return self._record(attempt, plan, asking.said)
 
     def _show(
         self,
@@ -682,7 +726,7 @@ def _lacking(
     for planned in plan.evaluators:
         cell = cells.get(planned.name)
         if cell is not None and (holds or not cell.saw_results):
-            asking.scoring.met_keys = True
+            asking.scoring.met_keys = asking.scoring.tells_texts = True
             results, failures, skipped = asking.current
             results.extend(cell.results)
             failures.extend(cell.failures)
