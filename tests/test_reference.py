@@ -43,6 +43,7 @@ PACKAGES = [
     *("rollouts", "rollouts.attacks", "rollouts.demo", "rollouts.moderators"),
     "rollouts.strategies",
     "search",
+    "search.mutations",
 ]
 
 

@@ -27,6 +27,7 @@ COMMANDS: Final = {
     "score": "Judge a kept run again with further evaluators.",
     "merge": "Make one run of the shards of a run.",
     "label": "Answer a question about a kept run, to check a judge.",
+    "search": "Look for inputs on which a system fails.",
     "compare": "Say what changed between runs, and whether it is noise.",
     "table": "Put several runs into one table, for a paper or a README.",
     "gate": "Say whether a run is good enough, by a policy.",

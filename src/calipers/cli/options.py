@@ -376,6 +376,11 @@ def _with(function: _Function, options: Sequence[Callable[[_Function], _Function
 # ---------------------------------------------------------------------- for commands that name a store
 
 
+def budget_options(function: _Function) -> _Function:
+    """What may be spent."""
+    return _with(function, _BUDGET)
+
+
 def pair_by_option(function: _Function) -> _Function:
     """`--pair-by`, for commands that pair the cases of runs."""
     return click.option(

@@ -2,13 +2,17 @@ from calipers.search.attack_bandit import AttackBandit as AttackBandit
 from calipers.search.bandits import Bandit as Bandit
 from calipers.search.bandits import ThompsonBandit as ThompsonBandit
 from calipers.search.bandits import UpperBoundBandit as UpperBoundBandit
+from calipers.search.changed_cases import case_variants as case_variants
 from calipers.search.conversation_task import ConversationTask as ConversationTask
 from calipers.search.discovery_analyses import DiscoveryAnalyses as DiscoveryAnalyses
 from calipers.search.factors import Factors as Factors
 from calipers.search.findings import Findings as Findings
+from calipers.search.named_strategies import NAMED_STRATEGIES as NAMED_STRATEGIES
+from calipers.search.named_strategies import named_strategy as named_strategy
 from calipers.search.objective import Objective as Objective
 from calipers.search.proposal import Proposal as Proposal
 from calipers.search.random_draws import RandomDraws as RandomDraws
+from calipers.search.schema_inputs import SchemaInputs as SchemaInputs
 from calipers.search.search_run import search as search
 from calipers.search.search_run import search_sync as search_sync
 from calipers.search.space import Space as Space

@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from math import log
 from typing import Any
 
@@ -26,7 +26,7 @@ class Factors:
     """The options of each factor, plain data each."""
     _: KW_ONLY
     build: Callable[..., Any] | None = None
-    """Makes inputs of the choices, given by name; `None`: the inputs are the choices themselves, as a dict."""
+    """Makes inputs of the choices, given by name, or a `Proposal` without choices; `None`: the inputs are the choices themselves, as a dict."""
     weights: Mapping[str, Sequence[float]] | None = None
     """How likely each option of a factor is, in any unit; a factor that is left out has all its options equally likely."""
 
@@ -67,6 +67,8 @@ class Factors:
     def proposal(self, choices: Mapping[str, Any]) -> Proposal:
         """The inputs that these choices make."""
         inputs = dict(choices) if self.build is None else self.build(**choices)
+        if isinstance(inputs, Proposal):
+            return replace(inputs, choices=dict(choices))
         return Proposal(inputs, choices=dict(choices))
 
     def probabilities(self, name: str) -> list[float]:
