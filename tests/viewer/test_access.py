@@ -5,7 +5,7 @@ from importlib.resources import files
 
 import pytest
 
-from calipers.stores import SqliteStore
+from calipers.stores import SqliteStore, open_store
 from calipers.testing import ServedViewer
 
 from .conftest import in_thread, settled
@@ -73,6 +73,10 @@ def walked(walked_store):
 @pytest.fixture
 def walk(walked, visit):
     """Opens pages of the walk, one after the other, in one window."""
+    return walking(walked, visit)
+
+
+def walking(walked, visit):
     page = visit(walked, "/label")
     page.watch.allowed.append("404")
     page.evaluate("name => localStorage.setItem('calipers:person', name)", PERSON)
@@ -156,6 +160,21 @@ def heading(page, name):
 
 
 def test_the_worst_failure_its_trace_a_comparison_and_a_label_without_a_mouse(walk, walked):
+    without_a_mouse(walk, walked)
+
+
+def test_the_same_without_a_mouse_over_postgresql(postgresql_url, visit, tmp_path):
+    def keep():
+        with open_store(postgresql_url) as store:
+            keep_walked(store, tmp_path)
+
+    in_thread(keep)
+    with ServedViewer(postgresql_url) as served:
+        without_a_mouse(walking(served, visit), served)
+
+
+def without_a_mouse(walk, walked):
+    """From the list of runs to a failure, its trace, a comparison and a label, by keys."""
     page = walk("runs")
     for _ in range(4):  # the fifth run is of the agent with tools
         key(page, "j")

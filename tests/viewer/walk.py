@@ -104,7 +104,7 @@ PAGES: Final[dict[str, WalkedPage]] = {
     "runs-to-compare": WalkedPage("/compare", ".choose-runs"),
     "compared-case": WalkedPage(f"/compare/{case_id('billing 0001')}?a=walk-1&b=walk-3"),
     "questions": WalkedPage("/label", "form"),
-    "label-desk": WalkedPage("/label?run=walk-7&question=kind_judge&count=12", ".label-attempt"),
+    "label-desk": WalkedPage("/label?run=walk-7&question=kind_judge&count=12&seed=1", ".label-attempt"),
     "judges": WalkedPage("/judges"),
     "no-page": WalkedPage("/nowhere"),
 }
