@@ -34,6 +34,7 @@ from .judges import judges_answer
 from .labelling import delete_label, labels_answer, next_label, put_label
 from .pages import page_routes
 from .refusal import Refusal
+from .request_body import PATIENCE, body_of
 from .request_threads import RequestThreads, leaving
 from .responses import FRESH, as_json, download, is_settled, problem
 from .run_answer import run_answer
@@ -74,6 +75,7 @@ CALLS: Final[tuple[ApiCall, ...]] = (
 
 MOST_SENT: Final = 1 << 20
 """Bytes of the body of a request."""
+_MOST_PARAMETERS: Final = 100
 _REMEMBERED: Final = 4096
 """Tags of answers."""
 
@@ -81,14 +83,18 @@ _REMEMBERED: Final = 4096
 class Application:
     """What answers requests: the route table, the worker threads, and the tags of answers."""
 
-    def __init__(self, viewed: ViewedStore, *, calls: Iterable[ApiCall] = CALLS) -> None:
+    def __init__(
+        self, viewed: ViewedStore, *, calls: Iterable[ApiCall] = CALLS, patience: float = PATIENCE
+    ) -> None:
         """An application of a store.
 
         Args:
             viewed: the store.
             calls: of the API. Those that write are left out where the store is only read.
+            patience: seconds that a client may take to send something.
         """
         self.viewed = viewed
+        self._patience = patience
         self.calls = tuple(call for call in calls if not (call.writes and viewed.read_only))
         self._workers = RequestThreads()
         self._watcher = Watcher(viewed, self._workers)
@@ -110,8 +116,9 @@ class Application:
         return [*found, *page_routes(self.viewed, self._workers, self.answer_at)]
 
     def end(self) -> None:
-        """Say that the server is about to end: streams end by themselves. May be called from a signal handler."""
+        """Say that the server is about to end: streams end by themselves, and so does other work. May be called from a signal handler."""
         self._watcher.end()
+        self._workers.end()
 
     def close(self) -> None:
         """End what is being worked on."""
@@ -124,19 +131,25 @@ class Application:
         async def endpoint(request: Request) -> Response:
             call = methods["GET" if request.method == "HEAD" else request.method]
             try:
-                body = await _body_of(request) if call.takes_body else b""
-                query = parse_qsl(request.url.query, keep_blank_values=True, max_num_fields=100)
+                body = await self._sent(request) if call.takes_body else b""
+                query = _query_of(request)
                 return await self._workers.within(
                     lambda: self._respond(call, request, query, body),
                     call.seconds or self.viewed.deadline,
                     leaving(request),
                 )
             except ClientDisconnect:
-                raise
+                return Response(status_code=400)  # no one is there to read it
             except Exception as error:
                 return problem(error)
 
         return endpoint
+
+    async def _sent(self, request: Request) -> bytes:
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind != "application/json":
+            raise Refusal("bad_request", "what is sent must be JSON: content-type: application/json")
+        return await body_of(request, most=MOST_SENT, seconds=self._patience)
 
     def _respond(
         self, call: ApiCall, request: Request, query: list[tuple[str, str]], body: bytes
@@ -188,15 +201,11 @@ def make_starlette(application: Application, routes: Iterable[BaseRoute] = ()) -
     )
 
 
-async def _body_of(request: Request) -> bytes:
-    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-        raise Refusal("bad_request", "what is sent must be JSON: content-type: application/json")
-    found = b""
-    async for piece in request.stream():
-        found += piece
-        if len(found) > MOST_SENT:
-            raise Refusal("too_large", f"what is sent may have at most {MOST_SENT} bytes")
-    return found
+def _query_of(request: Request) -> list[tuple[str, str]]:
+    try:
+        return parse_qsl(request.url.query, keep_blank_values=True, max_num_fields=_MOST_PARAMETERS)
+    except ValueError:
+        raise Refusal("bad_request", f"a request has at most {_MOST_PARAMETERS} parameters") from None
 
 
 # ---------------------------------------------------------------------- what is not there

@@ -34,6 +34,7 @@ from calipers.errors import InvalidOptionError
 
 from .api_call import ROOT
 from .refusal import Refusal
+from .request_body import PATIENCE, body_of
 from .responses import problem
 from .tokens import is_token
 
@@ -63,6 +64,7 @@ SHORTEST_PASSWORD: Final = 8
 _TRIES: Final = 10
 """Wrong passwords in a minute, after which none is looked at for a while."""
 _LOGIN: Final = "/login"
+_LONGEST_FORM: Final = 4096
 
 
 class Access:
@@ -138,9 +140,10 @@ def is_loopback(host: str) -> bool:
 class Gatekeeper:
     """The application that stands before the viewer's own."""
 
-    def __init__(self, app: ASGIApp, access: Access) -> None:
+    def __init__(self, app: ASGIApp, access: Access, *, patience: float = PATIENCE) -> None:
         self._app = app
         self._access = access
+        self._patience = patience
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request through, or answer it."""
@@ -231,11 +234,7 @@ class Gatekeeper:
         return scheme.lower() == "bearer" and self._access.accepts_password(given.strip())
 
     async def _login(self, request: Request) -> Response:
-        body = b""
-        async for piece in request.stream():
-            body += piece
-            if len(body) > 4096:
-                raise Refusal("too_large", "a password is shorter")
+        body = await body_of(request, most=_LONGEST_FORM, seconds=self._patience)
         form = dict(parse_qsl(body.decode("utf-8", "replace")))
         if not self._access.accepts_password(form.get("password", "")):
             await asyncio.sleep(0.5)

@@ -22,6 +22,7 @@ class RequestThreads:
     def __init__(self) -> None:
         self._threads = ThreadPoolExecutor(WORKERS, thread_name_prefix="calipers-viewer")
         self._working: set[Deadline] = set()
+        self._is_over = False
 
     async def within(
         self,
@@ -31,6 +32,8 @@ class RequestThreads:
     ) -> _T:
         """What some work gives, done in a worker thread with a deadline; it ends early if the client leaves."""
         deadline = Deadline(seconds)
+        if self._is_over:
+            deadline.cancel()
         self._working.add(deadline)
         watch = None if leaves is None else asyncio.ensure_future(leaves)
         if watch is not None:
@@ -47,10 +50,15 @@ class RequestThreads:
             if watch is not None:
                 watch.cancel()
 
-    def close(self) -> None:
-        """End what is being worked on."""
+    def end(self) -> None:
+        """Let what is being worked on end. May be called from a signal handler."""
+        self._is_over = True
         for deadline in list(self._working):
             deadline.cancel()
+
+    def close(self) -> None:
+        """End what is being worked on, and wait until it did."""
+        self.end()
         self._threads.shutdown(wait=True, cancel_futures=True)
 
 

@@ -22,7 +22,7 @@ from calipers.stores.run_info import RunInfo
 from calipers.stores.store import Store
 from calipers.stores.stored_attempt import StoredAttempt, StoredCell
 
-from .deadline import Deadline, working_until
+from .deadline import Deadline, current_deadline, working_until
 from .index_builder import CHUNK, IndexBuilder
 from .kept_index import MANIFEST, KeptIndex, pack_index, read_manifest
 from .run_index import RunIndex
@@ -37,6 +37,8 @@ KEPT_FROM: Final = 5_000
 MOST_READ: Final = 700_000
 """Attempts of all indexes that are in memory, and not in the store."""
 MOST_RUNS: Final = 16
+_LOOK: Final = 0.1
+"""Seconds after which a request that waits looks whether it is still wanted."""
 _FOREVER: Final = 24 * 3600.0
 _PUBLISHED: Final = 0.25
 """Seconds after which what was read so far can be asked about."""
@@ -169,10 +171,17 @@ class IndexedRun:
                 self._begun = monotonic()
                 name = f"index of {self.run}"
                 threading.Thread(target=self._read, args=(revision,), daemon=True, name=name).start()
-        self._idle.wait(max(0.0, self._begun + patience - monotonic()))
+        self._wait(self._begun + patience)
         if self._error is not None:
             raise self._error
         return self._index
+
+    def _wait(self, end: float) -> None:
+        """Wait until all was read, or until a moment, as long as the request is wanted and the viewer goes on."""
+        deadline = current_deadline()
+        while (left := end - monotonic()) > 0 and not self._idle.wait(min(left, _LOOK)):
+            if self._closed.is_set() or (deadline is not None and deadline.is_over):
+                return
 
     def _read(self, revision: str) -> None:
         try:

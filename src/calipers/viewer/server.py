@@ -1,13 +1,15 @@
 """The viewer's server: listens on this machine, or on an address with a password, until it is told to end."""
 
+import asyncio
 import signal
 import socket
 import sys
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from time import monotonic
 from types import FrameType
-from typing import Final
+from typing import Any, Final
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -18,16 +20,19 @@ from calipers.errors import InvalidOptionError
 from .application import Application, make_starlette
 from .gatekeeper import LOOPBACK, Access, Gatekeeper, is_loopback
 from .pages import NOT_BUILT, is_built
+from .request_body import PATIENCE
 from .running_viewer import noted
 from .tokens import new_token
 from .viewed_store import ViewedStore
 
 PORT: Final = 8400
 """Where a viewer listens, unless another program does."""
-_LAST_ANSWERS: Final = 3
+_LAST_ANSWERS: Final = 2
 """Seconds that requests may take to end when all is over."""
 _CONNECTIONS: Final = 500
 """Connections at the same time; more are refused."""
+_TICKS: Final = 5
+"""Tenths of a second between looks at the connections."""
 _WILDCARDS: Final = ("0.0.0.0", "::", "")  # noqa: S104 - they are what needs a trusted host
 
 
@@ -42,6 +47,7 @@ class ViewerServer:
         port: int | None = None,
         password: str | None = None,
         trusted_hosts: Sequence[str] = (),
+        patience: float = PATIENCE,
     ) -> None:
         """Take the port. `run` or `in_thread` serves.
 
@@ -51,6 +57,7 @@ class ViewerServer:
             port: to listen on; 0 for any that is free. Default: 8400 or, if that is taken, any that is free.
             password: that lets someone in, besides tokens.
             trusted_hosts: further names of this server in the addresses of browsers.
+            patience: seconds that a client may take to send a request.
 
         Raises:
             InvalidOptionError: the port is taken, the address is not one of this machine, or lacks a password or a trusted host.
@@ -70,21 +77,22 @@ class ViewerServer:
         except BaseException:
             self._close_sockets()
             raise
-        self.application = Application(viewed)
+        self.application = Application(viewed, patience=patience)
         self._server = _Server(
             uvicorn.Config(
-                Gatekeeper(make_starlette(self.application), self.access),
+                Gatekeeper(make_starlette(self.application), self.access, patience=patience),
                 http="h11",
-                log_level="warning",
+                log_level="error",  # whoever reaches the port could fill the terminal with warnings
                 access_log=False,
                 server_header=False,
                 proxy_headers=False,
                 lifespan="off",
                 ws="none",
                 limit_concurrency=_CONNECTIONS,
-                timeout_graceful_shutdown=_LAST_ANSWERS,
+                timeout_graceful_shutdown=2 * _LAST_ANSWERS,
             ),
             self.application,
+            patience,
         )
 
     @property
@@ -136,11 +144,43 @@ class ViewerServer:
 
 
 class _Server(uvicorn.Server):
-    """A server that Ctrl-C ends, and nothing else: uvicorn would raise the signal again."""
+    """A server that Ctrl-C ends, and nothing else: uvicorn would raise the signal again. It closes connections on which no request comes."""
 
-    def __init__(self, config: uvicorn.Config, application: Application) -> None:
+    def __init__(self, config: uvicorn.Config, application: Application, patience: float) -> None:
         super().__init__(config)
         self._application = application
+        self._patience = patience
+        self._silent: dict[Any, float] = {}
+        """Connections without a request, and since when."""
+
+    @override
+    async def on_tick(self, counter: int) -> bool:
+        if counter % _TICKS == 0:
+            self._close_silent()
+        return await super().on_tick(counter)
+
+    @override
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        # Who reads a long answer slowly is cut off; uvicorn would tell of that in a traceback.
+        last = asyncio.get_running_loop().call_later(_LAST_ANSWERS, self._cut_off)
+        try:
+            await super().shutdown(sockets)
+        finally:
+            last.cancel()
+
+    def _cut_off(self) -> None:
+        for each in list(self.server_state.connections):
+            if each.transport is not None:
+                each.transport.abort()
+
+    def _close_silent(self) -> None:
+        """Close connections that take too long to send the head of a request: each takes one of those that there may be."""
+        silent = [each for each in self.server_state.connections if _is_silent(each)]
+        now = monotonic()
+        self._silent = {each: self._silent.get(each, now) for each in silent}
+        for each, since in self._silent.items():
+            if now - since > self._patience and each.transport is not None:
+                each.transport.close()
 
     @contextmanager
     @override
@@ -167,6 +207,11 @@ class _Server(uvicorn.Server):
         """End, from any thread."""
         self._application.end()
         self.should_exit = True
+
+
+def _is_silent(connection: Any) -> bool:
+    """Whether no request is worked on in a connection."""
+    return connection.cycle is None or connection.cycle.response_complete
 
 
 def app_of(viewed: ViewedStore, *, hosts: Iterable[str], password: str) -> ASGIApp:
