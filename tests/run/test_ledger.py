@@ -12,6 +12,7 @@ from calipers.data.budget import BudgetUse, Spent
 from calipers.errors import BudgetError, InvalidOptionError
 from calipers.gate import Policy, Rules, StopWhenDecided
 from calipers.models.accounting import account
+from calipers.models.function_model import FunctionModel
 from calipers.models.model import Ask
 from calipers.models.model_answer import Completion, Usage
 from calipers.models.prices import Price, set_prices
@@ -100,10 +101,11 @@ def test_a_ledger_is_overdrawn_by_calls_in_flight_alone(limit, steps):
     ledger.begin({}, asks_models=False)
     flying: list[float] = []
     spent = worst = 0.0
+    ended = 0
     attempt = Attempt(Case(inputs=1), 1, "a", "a", 1, 0, {}, {})
 
     def spend():
-        nonlocal spent, worst
+        nonlocal spent, worst, ended
         begin(attempt)
         with ledger.opened(attempt, admitted=False) as open_account:
             releases = []
@@ -113,6 +115,7 @@ def test_a_ledger_is_overdrawn_by_calls_in_flight_alone(limit, steps):
                     open_account.note("m", {"cost": paid, "input_tokens": 1}, cached=False)
                     releases.pop()()
                     spent += paid
+                    ended += 1
                     continue
                 try:
                     releases.append(reserve_call())
@@ -123,12 +126,14 @@ def test_a_ledger_is_overdrawn_by_calls_in_flight_alone(limit, steps):
                     assert spent < limit
                     flying.append(cost)
                     worst = max(worst, sum(flying))
+            assert ledger.use().agent.cost == pytest.approx(spent)
 
     from contextvars import copy_context
 
     copy_context().run(spend)
-    assert ledger.use().agent.cost == pytest.approx(spent)
     assert spent <= limit + worst
+    average = spent / ended if ended else 0.0
+    assert ledger.use().agent.cost == pytest.approx(spent + average * len(flying)), "they may be paid for"
 
 
 def test_a_ledger_waits_for_attempts_in_flight_before_it_ends():
@@ -187,6 +192,22 @@ def test_a_retry_does_not_ask_again_what_the_budget_refused():
     assert (report.budget.agent.calls, report.unfinished, report.failures) == (20, 1, [])
 
 
+def test_a_function_that_is_a_model_is_refused_as_well():
+    async def answering(messages):
+        return answer(messages)
+
+    model = FunctionModel(answering, name="scripted:model")
+
+    async def ask_often(inputs):
+        for _ in range(20):
+            await model.ask(ASK)
+
+    report = run(dataset([1] * 50), ask_often, budget=Budget(calls=30), max_concurrency=1)
+    assert report.budget.agent.calls == 20, "a second attempt would go beyond"
+    report = run(dataset([1]), ask_often, budget=Budget(calls=5))
+    assert (report.budget.agent.calls, report.unfinished) == (5, 1)
+
+
 def test_judges_have_a_budget_of_their_own():
     report = run(dataset([1] * 50, asking), budget=Budget(cost=10.0, judges=Budget(calls=7)))
     assert (report.budget.side, report.budget.reached) == ("judges", "calls")
@@ -210,16 +231,19 @@ def test_what_a_task_counts_itself_is_settled_when_it_ends():
     [
         (Budget(cost=1), lambda inputs: inputs, [], "no cost of the agent was seen in 3 attempts"),
         (Budget(judges=Budget(calls=5)), agent, [], "no call of a model of any evaluator was seen"),
-        (Budget(tokens=10), None, [], "does not tell its tokens"),
-        (Budget(cost=1), None, [], "the price of other:model is not known"),
+        (Budget(tokens=10), None, [], "a call of other:model did not tell its tokens"),
+        (Budget(cost=1), None, [], "a call of other:model did not tell its tokens"),
+        (Budget(cost=1), "unpriced", [], "the price of other:model is not known"),
     ],
 )
 def test_a_limit_that_cannot_be_kept_ends_the_run_early_and_says_why(budget, task, evaluators, said):
     async def untold(inputs):
-        account(Completion(text="x", finish="stop"), "other:model")
+        usage = Usage(1, 1) if task == "unpriced" else None
+        account(Completion(text="x", finish="stop", usage=usage), "other:model")
         return inputs
 
-    report = run(dataset([1] * 200, *evaluators), task or untold, budget=budget, max_concurrency=5)
+    asked = task if callable(task) else untold
+    report = run(dataset([1] * 200, *evaluators), asked, budget=budget, max_concurrency=5)
     assert said in str(report.incomplete)
     assert report.incomplete.kind == "budget"
     assert report.budget.reached is None

@@ -138,6 +138,7 @@ def test_a_store_from_before_looks_were_counted_learns_to_count_them(postgres):
             "moved_values",
         ):
             connection.execute(f"DROP TABLE before_looks.{table}")
+        connection.execute("ALTER TABLE before_looks.runs DROP COLUMN spent")
         connection.execute("UPDATE before_looks.calipers_store SET version = 4")
     look = Look(run="a", attempts=1, number=1, outcome="WORSE")
     with PostgresqlStore(url) as store:

@@ -7,7 +7,7 @@ Budget(cost=5.0, seconds=3600)                  # US dollars for both together, 
 Budget(cost=5.0, judges=Budget(cost=1.0))       # of which judges may have one
 ```
 
-What counts is what a report counts (`calipers.data.spending`): a call is one that a provider answered, tokens are those read and
+What counts is what a report counts (`calipers.data.spending`): a call is one that a provider answered, or that was cut off, tokens are those read and
 written, and an answer from a cache costs nothing now.
 """
 
@@ -36,7 +36,7 @@ class Spent(msgspec.Struct, frozen=True, omit_defaults=True):
     tokens: int = 0
     """Read and written."""
     calls: int = 0
-    """Calls of models that were answered."""
+    """Calls of models that were answered, or cut off before."""
 
     def of(self, unit: Unit) -> float:
         """How much of this."""

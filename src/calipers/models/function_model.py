@@ -13,6 +13,7 @@ import msgspec
 
 from calipers.errors import InvalidOptionError, UnreadableAnswerError
 from calipers.process.user_code import call_in_thread
+from calipers.run.ledger import check_room
 
 from .accounting import account
 from .answer_data import with_instructions
@@ -35,9 +36,13 @@ class FunctionModel:
         called = getattr(function, "__qualname__", type(function).__qualname__)
         self.name = name or f"function:{called}"
         self._takes_ask = _takes_ask(function)
+        self._is_paid = False
+        """Whether it has told what an answer takes. One that never does costs nothing, and a budget does not end it."""
 
     async def ask(self, ask: Ask, /) -> Completion:
         """What the function answers; what it raises is raised."""
+        if self._is_paid:
+            check_room()
         given: Any = ask
         if not self._takes_ask:
             given = list(ask.messages if ask.schema is None else with_instructions(ask.messages, ask.schema))
@@ -50,6 +55,7 @@ class FunctionModel:
             said = await said if inspect.isawaitable(said) else said
         found = _completion(said, self.name)
         if found.usage is not None:
+            self._is_paid = True
             account(found, self.name)
         return found
 

@@ -28,7 +28,7 @@ from calipers.models import anthropic, openai
 from calipers.models.accounting import account, is_kept, record
 from calipers.models.model_answer import Completion, is_list, read
 from calipers.models.prices import price_sources
-from calipers.run.ledger import reserve_call
+from calipers.run.ledger import Release, reserve_call
 
 ClientT = TypeVar("ClientT")
 
@@ -166,7 +166,7 @@ class _Call:
         self._started = perf_counter()
         self._chunks: list[Any] = []
         self._ended = False
-        self.release: Callable[[], None] | None = None
+        self.release: Release | None = None
         """To be called when it is over: it is one of the calls in flight of a budget."""
 
     def answered(self, answer: Any) -> Any:
@@ -201,7 +201,7 @@ class _Call:
             made = Completion(finish="error", duration=perf_counter() - self._started)
             with suppress(Exception):
                 self._context.run(record, made, self._name, input_text=self._given(), error=_text(error))
-            self._let_go()
+            self._let_go(error)
 
     def _keep(self, raw: Any, error: BaseException | None = None) -> None:
         if self._ended:
@@ -224,9 +224,9 @@ class _Call:
             )
         self._let_go()
 
-    def _let_go(self) -> None:
+    def _let_go(self, error: BaseException | None = None) -> None:
         if self.release is not None:
-            self.release()
+            self.release(error)
 
     def _given(self) -> str:
         """What the model was given since it last spoke; what came before stands with the calls before."""

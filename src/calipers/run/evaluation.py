@@ -227,6 +227,9 @@ async def within_budget(
         {} if run.journal is None else run.journal.spent(), asks_models=asks_models, has_task=has_task
     )
 
+    if run.journal is not None:
+        run.journal.follow(ledger.all_spent)
+
     def end() -> None:
         ledger.end_time()
         run.stopped = run.stopped or ledger.incomplete

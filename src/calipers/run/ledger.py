@@ -6,7 +6,8 @@ There are two kinds of reservation.
   The first one runs alone, since it tells what an attempt spends. Where there is no room, an attempt waits for one that may have
   spent less than was expected; if none is in flight, the budget is used up, and no further one begins.
 - **A call** of a model that Calipers sees is refused once the budget is used up, together with the calls in flight. The attempt that
-  wanted to make it is given up: what it would say without that call says nothing of the agent.
+  wanted to make it is given up: what it would say without that call says nothing of the agent. A call that is cut off (its time is over, the attempt is
+  given up, no one reads its stream) may be paid for all the same, so it counts as much as others did on average.
 
 So what is spent goes beyond the budget by no more than what the calls in flight cost more than others did. What is seen only when an attempt ends
 (amounts that a task counts itself, or that spans tell, or that another process tells) is settled then.
@@ -17,13 +18,13 @@ So what is spent goes beyond the budget by no more than what the calls in flight
 import asyncio
 import threading
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import partial
 from math import sqrt
 from time import perf_counter
-from typing import Final, Literal
+from typing import Final, Literal, Protocol
 
 from calipers.data.attempt import Attempt, counts_here, running_attempt
 from calipers.data.budget import SIDES, UNITS, Budget, BudgetUse, Limit, Side, Spent, Unit
@@ -62,7 +63,7 @@ class GivenUp(BaseException):
 class Account:
     """What one attempt spends."""
 
-    __slots__ = ("_seen", "_spent", "calling", "ledger", "refused")
+    __slots__ = ("_seen", "_spent", "calling", "ledger", "left", "refused")
 
     def __init__(self, ledger: "Ledger") -> None:
         self.ledger = ledger
@@ -71,6 +72,8 @@ class Account:
         self._spent: dict[Side, Spent] = {}
         self.calling: dict[Side, int] = dict.fromkeys(SIDES, 0)
         """Its calls in flight."""
+        self.left: dict[Side, list[Spent]] = {side: [] for side in SIDES}
+        """What was settled for calls that were in flight when it ended. They may still tell what they spent."""
         self.refused = False
         """Whether a call was refused, so that the attempt is given up."""
 
@@ -87,6 +90,10 @@ class Account:
         """What it has spent so far."""
         return self._spent.get(side, _NOTHING)
 
+    def add(self, side: Side, spent: Spent) -> None:
+        """Note that it has spent something."""
+        self._spent[side] = self.spent(side) + spent
+
     def note(self, model: str, amounts: Mapping[str, float], *, cached: bool) -> None:
         """Settle one call that was answered, of the code that runs here."""
         side: Side = "judges" if running_attempt() is None else "agent"
@@ -94,8 +101,9 @@ class Account:
         with self.ledger.lock:
             self._seen[side] = self._seen.get(side, _NOTHING) + found
             if not cached:
-                self._spent[side] = self.spent(side) + found
-                self.ledger.pay(side, found, calls=1)
+                late = found - self.left[side].pop() if self.left[side] else found
+                self.add(side, late)
+                self.ledger.pay(side, late, told=found)
         if not cached:
             self.ledger.check_seen(side, model, amounts)
 
@@ -121,7 +129,7 @@ class Account:
         with self.ledger.lock:
             for side, metrics in told.items():
                 late = Spent.by(metrics) - self._seen.get(side, _NOTHING)
-                self._spent[side] = self.spent(side) + late
+                self.add(side, late)
                 self.ledger.pay(side, late)
             self.ledger.finished(self, record, told, made=made)
 
@@ -140,7 +148,14 @@ def use_account(account: Account | None) -> None:
     _ACCOUNT.set(account)
 
 
-def reserve_call() -> Callable[[], None]:
+class Release(Protocol):
+    """Ends a call of a model."""
+
+    def __call__(self, error: BaseException | None = None) -> None:
+        """Say that it is over, and by which error if it was not answered."""
+
+
+def reserve_call() -> Release:
     """Reserve what one call of a model is expected to spend; returns what is to be called when it is over.
 
     Raises:
@@ -154,7 +169,18 @@ def reserve_call() -> Callable[[], None]:
     return partial(account.ledger.release, account, side)
 
 
-def _nothing() -> None:
+def check_room() -> None:
+    """See that the budget has room for one call, without reserving it: what makes the call may do so itself.
+
+    Raises:
+        BudgetError: it has none.
+    """
+    account = _ACCOUNT.get()
+    if account is not None and counts_here():
+        account.ledger.check_room(account, "judges" if running_attempt() is None else "agent")
+
+
+def _nothing(error: BaseException | None = None) -> None:
     """There is no budget."""
 
 
@@ -168,8 +194,17 @@ def reserved() -> Iterator[None]:
     release = reserve_call()
     try:
         yield
-    finally:
-        release()
+    except BaseException as error:
+        release(error)
+        raise
+    release()
+
+
+def _is_cut(error: BaseException) -> bool:
+    """Whether a call may have been answered, and paid for, though the answer did not arrive in time."""
+    # Of the SDKs of OpenAI and Anthropic, which need not be installed.
+    names = {kind.__name__ for kind in type(error).__mro__}
+    return isinstance(error, asyncio.CancelledError | TimeoutError) or "APITimeoutError" in names
 
 
 class _Sizes:
@@ -210,6 +245,8 @@ class Ledger:
         self._calls: dict[Side, int] = dict.fromkeys(SIDES, 0)
         """Calls that were settled one by one, and what they spent."""
         self._by_calls: dict[Side, Spent] = dict.fromkeys(SIDES, _NOTHING)
+        self._cut: dict[Side, int] = dict.fromkeys(SIDES, 0)
+        """Calls that were cut off before one told what it spent."""
         self._flying: set[Account] = set()
         """Attempts in flight; those that have not been given an account are counted in `_begun`."""
         self._begun = 0
@@ -254,6 +291,18 @@ class Ledger:
     def spent(self, limit: Limit) -> float:
         """How much was spent of what a limit is about."""
         return sum(self._spent[side].of(limit.unit) for side in limit.sides)
+
+    def all_spent(self) -> dict[Side, Spent]:
+        """What each side has spent in all parts of the run, and calls in flight are likely to: what must not be spent again."""
+        with self.lock:
+            return {side: self._spent[side] + self._average(side, self._calling[side]) for side in SIDES}
+
+    def _average(self, side: Side, calls: int = 1) -> Spent:
+        """What some calls are expected to spend: what others did on average."""
+        known, spent = self._calls[side], self._by_calls[side]
+        if not known:
+            return Spent(calls=calls)
+        return Spent(spent.cost * calls / known, round(spent.tokens * calls / known), calls)
 
     def use(self, *, in_random_order: bool = False) -> BudgetUse:
         """What became of the budget."""
@@ -334,9 +383,10 @@ class Ledger:
             with self.lock:
                 self._flying.discard(account)
                 self._begun -= admitted
-                for side in SIDES:  # a stream that was left is no call in flight any more
-                    self._calling[side] -= account.calling[side]
-                    account.calling[side] = 0
+                for side in SIDES:  # a stream that was left, or a thread: no call in flight any more
+                    while account.calling[side]:
+                        self._let_go(account, side)
+                        account.left[side].append(self._pay_for_cut(account, side))
                 self._wake()
 
     def finished(
@@ -392,50 +442,72 @@ class Ledger:
             BudgetError: there is none.
         """
         with self.lock:
+            self.check_room(account, side)
+            self._calling[side] += 1
+            account.calling[side] += 1
+
+    def check_room(self, account: Account, side: Side) -> None:
+        """See that there is room for one call.
+
+        Raises:
+            BudgetError: there is none.
+        """
+        with self.lock:
             for limit in self._limits:
                 if side in limit.sides and self._is_used_up(limit):
                     account.refused = True
                     self._end(limit)
                     raise BudgetError(f"not asked: the run has {self.incomplete}")
-            self._calling[side] += 1
-            account.calling[side] += 1
 
     def _is_used_up(self, limit: Limit) -> bool:
         """Whether the limit is reached, together with what the calls in flight are expected to spend."""
         spent = self.spent(limit)
         for side in limit.sides:
-            calls = self._calls[side]
-            one = (
-                1.0
-                if limit.unit == "calls"
-                else self._by_calls[side].of(limit.unit) / calls
-                if calls
-                else 0.0
-            )
-            spent += self._calling[side] * one
+            spent += self._average(side, self._calling[side]).of(limit.unit)
         return _is_reached(limit, spent)
 
-    def release(self, account: Account, side: Side) -> None:
-        """A call is over; what it spent has been settled."""
+    def release(self, account: Account, side: Side, error: BaseException | None = None) -> None:
+        """A call is over; what it spent has been settled, if it was answered."""
         with self.lock:
             if account.calling[side]:
-                account.calling[side] -= 1
-                self._calling[side] -= 1
+                self._let_go(account, side)
+                if error is not None and _is_cut(error):
+                    self._pay_for_cut(account, side)
 
-    def pay(self, side: Side, spent: Spent, *, calls: int = 0) -> None:
-        """Settle an amount."""
+    def _let_go(self, account: Account, side: Side) -> None:
+        account.calling[side] -= 1
+        self._calling[side] -= 1
+
+    def _pay_for_cut(self, account: Account, side: Side) -> Spent:
+        """Settle a call of which nothing is known, and return for how much."""
+        found = self._average(side)
+        account.add(side, found)
+        self.pay(side, found)
+        if not self._calls[side]:
+            self._cut[side] += 1
+            if self._cut[side] >= SILENT:
+                said = f"{self._cut[side]} calls were cut off before they were answered, and what they cost is not known"
+                self._blind("cost", side, said)
+                self._blind("tokens", side, said)
+        return found
+
+    def pay(self, side: Side, spent: Spent, *, told: Spent | None = None) -> None:
+        """Settle an amount; `told`: what one call told of itself."""
         with self.lock:
             self._spent[side] = self._spent[side] + spent
-            if calls:
-                self._calls[side] += calls
-                self._by_calls[side] = self._by_calls[side] + spent
+            if told is not None:
+                self._calls[side] += 1
+                self._by_calls[side] = self._by_calls[side] + told
 
     def check_seen(self, side: Side, model: str, amounts: Mapping[str, float]) -> None:
         """End the run if a limit is about something that a call does not tell."""
-        if UNPRICED_CALLS in amounts:
-            self._blind("cost", side, f"the price of {model} is not known ({_NO_PRICE})")
         if INPUT_TOKENS not in amounts and OUTPUT_TOKENS not in amounts:
-            self._blind("tokens", side, f"{model} does not tell its tokens")
+            said = f"a call of {model} did not tell its tokens"
+            self._blind("tokens", side, said)
+            if UNPRICED_CALLS in amounts:
+                self._blind("cost", side, said)
+        elif UNPRICED_CALLS in amounts:
+            self._blind("cost", side, f"the price of {model} is not known ({_NO_PRICE})")
 
     # ------------------------------------------------------------------ the end
 

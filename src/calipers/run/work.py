@@ -226,6 +226,10 @@ class Journal(Protocol):
         """What the earlier parts of the run have spent, as far as is known."""
         ...
 
+    def follow(self, spent: Callable[[], Mapping[Side, Spent]]) -> None:
+        """Keep what the run has spent, in all its parts, also in attempts that never end. Called once, before `prepared`."""
+        ...
+
     def prepared(self, items: Iterator[Work]) -> Iterator[Work]:
         """The work in its order, each with what is known of it. Called once; read by one thread at a time."""
         ...

@@ -12,7 +12,7 @@ results makes every failure again.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -310,12 +310,25 @@ class RunJournal:
             if isinstance(record, ReportCase):
                 for amounts in spent_by_judges(record).values():
                     found["judges"] += Spent.by(amounts)
-        if (use := self._budget_before) is not None:
-            found = {
-                "agent": found["agent"].at_least(use.agent),
-                "judges": found["judges"].at_least(use.judges),
-            }
-        return found
+        use = self._budget_before
+        before: Mapping[Side, Spent] = {} if use is None else {"agent": use.agent, "judges": use.judges}
+        kept = self.store.spent(self.info.id)
+        return {
+            side: spent.at_least(before.get(side, Spent())).at_least(kept.get(side, Spent()))
+            for side, spent in found.items()
+        }
+
+    def follow(self, spent: Callable[[], Mapping[Side, Spent]]) -> None:
+        """Keep what the run has spent, some times a second: a killed run must not spend it again."""
+        kept: dict[Side, Spent] = {}
+
+        def keep() -> None:
+            now = dict(spent())
+            if now != kept:
+                self.store.keep_spent(self.info.id, now, generation=self.info.generation)
+                kept.update(now)
+
+        self._writer.beside = keep
 
     def prepared(self, items: Iterator[Work]) -> Iterator[Work]:
         """The work with its keys and with what is known of it."""

@@ -12,7 +12,7 @@ content is the same; with `output_type`, outputs are made again. `Report.reuse.j
 evaluators were given as plain data, though the task had returned something else.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
@@ -476,6 +476,9 @@ class _Journal:
     def spent(self) -> dict[Side, Spent]:
         """Nothing: the budget of a round is for that round."""
         return {}
+
+    def follow(self, spent: Callable[[], Mapping[Side, Spent]]) -> None:
+        """Nothing, for the same reason."""
 
     def prepared(self, items: Iterator[Work]) -> Iterator[Work]:
         """The work as it is."""

@@ -201,6 +201,8 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
         )""",
         "CREATE INDEX moved_values_by_hash ON moved_values (hash)",
     ),
+    # What attempts have spent that are not stored yet, or never will be, must not be spent again.
+    ("ALTER TABLE runs ADD COLUMN spent TEXT",),
 )
 """The statements that lead from each version to the next; names in braces are the types and words of a database."""
 

@@ -25,7 +25,7 @@ _FORGOTTEN_SECONDS: Final = 7 * 86400.0
 """A copy that no one has gone on with for so long is removed when the store is pruned."""
 _RUN: Final = (
     *("id", "place", "name", "dataset_name", "status", "ended_at", "owner", "heartbeat"),
-    *("attempts", "failures", "changes", "info", "ending", "generation"),
+    *("attempts", "failures", "changes", "info", "ending", "generation", "spent"),
 )
 _ATTEMPT: Final = (
     *("position", "name", "source_case_name", "repeat", "failed", "key", "case_hash", "origin"),

@@ -7,7 +7,7 @@ count again.
 
 import hashlib
 from abc import abstractmethod
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Final, get_args
 
@@ -15,6 +15,7 @@ import msgspec
 from typing_extensions import override
 
 from calipers.data.argument_checks import check_choice, check_whole_number
+from calipers.data.budget import Side, Spent
 from calipers.data.jsonable import plain
 from calipers.errors import RunMissingError, StoreDamagedError, StoreError, StoreTimeoutError
 from calipers.report.report import Report
@@ -188,6 +189,19 @@ class SqlRuns(Store):
     def beat(self, run: str, *, generation: int | None = None) -> None:
         with self._writing() as db:
             update_run(db, run, generation, "heartbeat = ?", (timestamp(),))
+
+    @override
+    def keep_spent(self, run: str, spent: Mapping[Side, Spent], *, generation: int | None = None) -> None:
+        with self._writing() as db:
+            update_run(db, run, generation, "spent = ?, heartbeat = ?", (to_json(spent), timestamp()))
+
+    @override
+    def spent(self, run: str) -> dict[Side, Spent]:
+        with self._reading() as db:
+            rows = db.run("SELECT spent FROM runs WHERE id = ?", (safe_text(run),))
+        if not rows:
+            raise unknown(run)
+        return {} if rows[0][0] is None else msgspec.json.decode(rows[0][0], type=dict[Side, Spent])
 
     @override
     def resume_run(self, run: str) -> RunInfo:

@@ -16,6 +16,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar
 
 from calipers.data.argument_checks import check_choice
+from calipers.data.budget import Side, Spent
 from calipers.data.human_label import HumanLabel
 from calipers.data.record import name_results
 from calipers.data.result_names import Names
@@ -137,6 +138,16 @@ class Store(ABC):
     @abstractmethod
     def beat(self, run: str, *, generation: int | None = None) -> None:
         """Say that the run's owner is alive."""
+
+    def keep_spent(self, run: str, spent: Mapping[Side, Spent], *, generation: int | None = None) -> None:  # noqa: B027 - it may be left out
+        """Keep what a run with a budget has spent so far, also in attempts that are not stored, and renew its heartbeat.
+
+        A store that does not keep it knows only what stored attempts tell when a killed run goes on.
+        """
+
+    def spent(self, run: str) -> dict[Side, Spent]:  # noqa: ARG002 - others need it
+        """What was last kept of what a run has spent; empty if nothing was."""
+        return {}
 
     @abstractmethod
     def resume_run(self, run: str) -> RunInfo:

@@ -9,8 +9,9 @@ then on, so that the run begins no new work. Everything appended before is whole
 
 import threading
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from time import monotonic
 from typing import Self
 
 import msgspec
@@ -23,6 +24,8 @@ from .stored_attempt import StoredAttempt, StoredCell
 
 HEARTBEAT_SECONDS = 15.0
 """How often a writer with nothing to write renews the heartbeat of its run."""
+_BESIDE_SECONDS = 0.1
+"""How often it looks whether something else has changed."""
 
 
 class _Item(msgspec.Struct, gc=False):
@@ -76,6 +79,9 @@ class Writer:
         """Attempts stored so far."""
         self.error: StoreError | None = None
         """Why it gave up; `None` if it did not."""
+        self.beside: Callable[[], None] | None = None
+        """Writes what changes without an attempt that ends; called by the thread, some times a second. Set before the thread starts."""
+        self._beaten = monotonic()
         self._enough = frozenset({1, self.pace.batch})
         """Numbers of items that wake the thread: the first one, then a whole batch."""
         self._items: deque[_Item] = deque()
@@ -205,9 +211,12 @@ class Writer:
         while True:
             batch = self._take()
             if batch is None:
+                with suppress(StoreError):
+                    self._write_beside()
                 return
             try:
                 self._append(batch)
+                self._write_beside()
             except BaseException as error:
                 self._give_up(error, len(batch))
                 return
@@ -222,7 +231,7 @@ class Writer:
             while not self._items:
                 if self._closed:
                     return None
-                if not self._work.wait(HEARTBEAT_SECONDS):
+                if not self._work.wait(HEARTBEAT_SECONDS if self.beside is None else _BESIDE_SECONDS):
                     return []
             if len(self._items) < self.pace.batch and not (self._closed or self._urgent):
                 self._work.wait(self.pace.every)
@@ -240,8 +249,10 @@ class Writer:
     def _append(self, batch: Sequence[_Item]) -> None:
         """Append a batch, and try again while the store is unavailable."""
         if not batch:
-            with suppress(StoreUnavailableError):  # the next batch will find out
-                self.store.beat(self.run, generation=self.generation)
+            if self.beside is None or monotonic() - self._beaten >= HEARTBEAT_SECONDS:
+                self._beaten = monotonic()
+                with suppress(StoreUnavailableError):  # the next batch will find out
+                    self.store.beat(self.run, generation=self.generation)
             return
         attempts = [item.attempt for item in batch if item.attempt is not None]
         cells = [cell for item in batch for cell in item.cells]
@@ -250,6 +261,11 @@ class Writer:
             lambda: self.store.append(self.run, attempts, cells, generation=self.generation),
             patience=self.pace.patience,
         )
+
+    def _write_beside(self) -> None:
+        if self.beside is not None:
+            with suppress(StoreUnavailableError):  # the next time will do
+                self.beside()
 
     def _give_up(self, error: BaseException, lost: int) -> None:
         with self._lock:
