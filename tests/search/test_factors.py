@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from calipers import Case
 from calipers.errors import InvalidOptionError
-from calipers.search import Factors, Space
+from calipers.search import Factors, Proposal, Space
 
 OPTIONS = st.dictionaries(
     st.text(min_size=1), st.lists(st.integers(), min_size=1, unique=True), min_size=1, max_size=4
@@ -64,3 +65,20 @@ def test_a_function_makes_inputs_of_the_choices():
 def test_what_is_no_space_is_refused(options, weights, message):
     with pytest.raises(InvalidOptionError, match=message):
         Factors(options, weights=weights)
+
+
+@given(OPTIONS, st.integers())
+def test_a_variation_changes_one_factor_at_most(options, seed):
+    space, rng = Factors(options), random.Random(seed)
+    before = space.sample(rng)
+    after = space.vary(before, rng)
+    changed = [name for name in options if before.choices[name] != after.choices[name]]
+    assert len(changed) <= 1
+    assert changed or all(len(each) == 1 or len(each) > 2 for each in options.values())
+
+
+def test_a_build_may_give_a_proposal_of_its_own():
+    case = Case(name="base", inputs="x")
+    space = Factors({"tone": ["loud"]}, build=lambda tone: Proposal(f"x {tone}", case=case))
+    proposal = space.sample(random.Random(0))
+    assert (proposal.inputs, proposal.choices, proposal.case) == ("x loud", {"tone": "loud"}, case)

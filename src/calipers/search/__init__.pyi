@@ -4,7 +4,9 @@ from calipers.search.bandits import ThompsonBandit as ThompsonBandit
 from calipers.search.bandits import UpperBoundBandit as UpperBoundBandit
 from calipers.search.changed_cases import case_variants as case_variants
 from calipers.search.conversation_task import ConversationTask as ConversationTask
+from calipers.search.cross_entropy import CrossEntropy as CrossEntropy
 from calipers.search.discovery_analyses import DiscoveryAnalyses as DiscoveryAnalyses
+from calipers.search.evolution import Evolution as Evolution
 from calipers.search.factors import Factors as Factors
 from calipers.search.findings import Findings as Findings
 from calipers.search.named_strategies import NAMED_STRATEGIES as NAMED_STRATEGIES
@@ -17,4 +19,7 @@ from calipers.search.search_run import search as search
 from calipers.search.search_run import search_sync as search_sync
 from calipers.search.space import Space as Space
 from calipers.search.strategy import Strategy as Strategy
+from calipers.search.tree_search import Steps as Steps
+from calipers.search.tree_search import TreeSearch as TreeSearch
+from calipers.search.tree_search import TurnScripts as TurnScripts
 from calipers.search.trial_outcome import Outcome as Outcome

@@ -12,6 +12,9 @@ from calipers.errors import InvalidOptionError
 
 from .proposal import Proposal
 
+_NEAR = 0.8
+"""The share of changes of a number that go to one near by."""
+
 
 @dataclass(frozen=True)
 class Factors:
@@ -57,12 +60,30 @@ class Factors:
 
     def sample(self, rng: random.Random) -> Proposal:
         """One option of each factor."""
-        return self.proposal({name: self._draw(name, rng) for name in self.options})
+        return self.proposal({name: self.draw(name, rng) for name in self.options})
 
     def redraw(self, proposal: Proposal, rng: random.Random) -> Proposal:
         """The same with one factor drawn anew."""
         name = rng.choice(list(self.options))
-        return self.proposal({**proposal.choices, name: self._draw(name, rng)})
+        return self.proposal({**proposal.choices, name: self.draw(name, rng)})
+
+    def vary(self, proposal: Proposal, rng: random.Random) -> Proposal:
+        """The proposal with another option of one factor, however unlikely; of a factor with numbers, mostly one that is near.
+
+        Unlike a redraw, it does not keep the distribution.
+        """
+        names = [name for name, options in self.options.items() if len(options) > 1]
+        if not names:
+            return proposal
+        name = rng.choice(names)
+        options, before = self.options[name], proposal.choices[name]
+        if len(options) > 2 and rng.random() < _NEAR and all(map(is_number, options)):
+            reach = max(1.0, len(options) / 10)
+            at = options.index(before) + round(rng.choice([-1, 1]) * (0.5 + rng.expovariate(1 / reach)))
+            after = options[min(max(at, 0), len(options) - 1)]
+        else:
+            after = rng.choice([option for option in options if option != before])
+        return self.proposal({**proposal.choices, name: after})
 
     def proposal(self, choices: Mapping[str, Any]) -> Proposal:
         """The inputs that these choices make."""
@@ -93,6 +114,7 @@ class Factors:
             found += log(chance) if chance > 0 else float("-inf")
         return found
 
-    def _draw(self, name: str, rng: random.Random) -> Any:
+    def draw(self, name: str, rng: random.Random) -> Any:
+        """An option of one factor."""
         options, weights = self.options[name], (self.weights or {}).get(name)
         return rng.choice(options) if weights is None else rng.choices(options, weights)[0]

@@ -8,14 +8,20 @@ from calipers.data.argument_checks import did_you_mean
 from calipers.errors import InvalidOptionError
 
 from .bandits import ThompsonBandit, UpperBoundBandit
+from .cross_entropy import CrossEntropy
+from .evolution import Evolution
 from .random_draws import RandomDraws
 from .strategy import Strategy
+from .tree_search import TreeSearch
 
 NAMED_STRATEGIES: Mapping[str, Callable[[Any], Strategy]] = MappingProxyType(
     {
         "random": RandomDraws,
         "thompson": ThompsonBandit,
         "ucb": UpperBoundBandit,
+        "evolution": Evolution,
+        "tree": TreeSearch,
+        "cross-entropy": CrossEntropy,
     }
 )
 """What makes each strategy of a space."""

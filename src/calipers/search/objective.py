@@ -10,10 +10,10 @@ from calipers.data.record import ReportCase, ReportCaseFailure
 from calipers.data.spending import COST
 from calipers.errors import InvalidOptionError
 from calipers.rollouts.graph import Graph
-from calipers.rollouts.rollout_outcome import calls_of, is_rollout, read_rollout, succeeded, success_of
+from calipers.rollouts.rollout_outcome import calls_of, is_rollout, read_rollout, succeeded
 
 from .proposal import Proposal
-from .trial_outcome import Outcome
+from .trial_outcome import Outcome, turn_reward, turn_rewards, within
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,7 @@ class Objective:
             failed=failed,
             reward=1.0 if failed else reward,
             results={} if finished is None else {result.name: result.value for result in finished.results},
+            turn_rewards=() if graph is None else turn_rewards(graph),
             output=None if finished is None else finished.output,
             error=record.error_type if isinstance(record, ReportCaseFailure) else None,
             calls=1 if graph is None else max(calls_of(graph), 1),
@@ -86,19 +87,8 @@ def _reward(record: Any, graph: Graph[Any, Any] | None) -> float:
         return 0.0
     told = [float(result.value) for result in record.results if isinstance(result.value, bool | int | float)]
     if told:
-        return _within(1 - sum(map(_within, told)) / len(told))
-    return 0.0 if graph is None else max(map(_of_turn, graph.walk()), default=0.0)
-
-
-def _of_turn(node: Any) -> float:
-    if success_of(node):
-        return 1.0
-    told = [each for each in (node.reward, node.response_score) if isinstance(each, int | float)]
-    return _within(max(told, default=0.0))
-
-
-def _within(value: float) -> float:
-    return min(max(value, 0.0), 1.0) if isfinite(value) else 0.0
+        return within(1 - sum(map(within, told)) / len(told))
+    return 0.0 if graph is None else max(map(turn_reward, graph.walk()), default=0.0)
 
 
 def _flag(value: Any) -> bool | None:

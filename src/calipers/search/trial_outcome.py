@@ -7,10 +7,11 @@ server that was down, a judge that crashed), `failed` is `None`: nothing is know
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
+from math import isfinite
 from typing import Any
 
-from calipers.rollouts.graph import Graph
-from calipers.rollouts.rollout_outcome import is_rollout, read_rollout
+from calipers.rollouts.graph import Graph, Node
+from calipers.rollouts.rollout_outcome import is_rollout, read_rollout, success_of
 
 from .proposal import Proposal
 
@@ -29,6 +30,8 @@ class Outcome:
     """How near it came to a failure, from 0 to 1; 1 for a failure, 0 where nothing is known."""
     results: Mapping[str, Any] = field(default_factory=dict)
     """What the evaluators said, by name: assertions, scores and labels."""
+    turn_rewards: tuple[float, ...] = ()
+    """How near each turn came, where it was a conversation without branches; none where it was not."""
     output: Any = None
     """What the task returned; `None` also where it raised."""
     error: str | None = None
@@ -52,3 +55,26 @@ class Outcome:
             return self.error
         broken = sorted(name for name, value in self.results.items() if value is False)
         return ", ".join(broken)
+
+
+def turn_rewards(graph: Graph[Any, Any]) -> tuple[float, ...]:
+    """How near each turn of a conversation came; none of a tree with branches."""
+    found: list[float] = []
+    level = graph.children
+    while len(level) == 1:
+        found.append(turn_reward(level[0]))
+        level = level[0].children
+    return () if level else tuple(found)
+
+
+def turn_reward(node: Node[Any, Any]) -> float:
+    """How near a turn came to a success of the tester: its reward or the score of the response, whichever is higher; 1 for a success."""
+    if success_of(node):
+        return 1.0
+    told = [each for each in (node.reward, node.response_score) if isinstance(each, int | float)]
+    return within(max(told, default=0.0))
+
+
+def within(value: float) -> float:
+    """The number, or the end of the range from 0 to 1 that it lies beyond; 0 where it is not finite."""
+    return min(max(value, 0.0), 1.0) if isfinite(value) else 0.0

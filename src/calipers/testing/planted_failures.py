@@ -54,6 +54,8 @@ class PlantedTarget:
     """One of the smallest inputs that fail; `None`: none does, or chance decides."""
     size: Callable[[Any], int]
     """The size of inputs, by which that one is the smallest: words, turns or fields."""
+    alarms: Callable[[Any], Sequence[float]] | None = None
+    """The alarm after each turn, where inputs are a script; `None`: they are none."""
     has_structure: bool = True
     """Whether what came of some inputs tells where failures are."""
 
@@ -95,6 +97,7 @@ class PlantedTarget:
             failed=mode is not None,
             reward=1.0 if mode is not None else alarm,
             results=self.judged(output),
+            turn_rewards=() if self.alarms is None else tuple(self.alarms(proposal.inputs)),
             output=output,
         )
 
@@ -157,10 +160,11 @@ def turn_order(*, turns: int = 6, actions: int = 10, order: int = 3) -> PlantedT
     known = [f"action {letter}" for letter in "abcdefghijklmnopqrstuvwxyz"[:actions]]
     trap = known[:order]
 
+    def alarms(script: Sequence[str]) -> list[float]:
+        return [1.0 if state == order else 0.9 * state / order for state in _states(script, trap)]
+
     def answer(script: Sequence[str], _: random.Random) -> tuple[str | None, float]:
-        furthest = 0
-        for state in _states(script, trap):
-            furthest = max(furthest, state)
+        furthest = max(_states(script, trap), default=0)
         return ("out of order", 1.0) if furthest == order else (None, 0.9 * furthest / order)
 
     chances = [1.0, *([0.0] * order)]
@@ -176,7 +180,7 @@ def turn_order(*, turns: int = 6, actions: int = 10, order: int = 3) -> PlantedT
             after[0] += chance * (actions - (2 if state else 1)) / actions
         chances = after
     space = Factors({f"turn {number}": known for number in range(1, turns + 1)}, build=_script)
-    return PlantedTarget("turn_order", space, answer, ("out of order",), chances[order], trap, len)
+    return PlantedTarget("turn_order", space, answer, ("out of order",), chances[order], trap, len, alarms)
 
 
 def length_threshold(*, words: int = 60, mean: int = 10, most: int = 150) -> PlantedTarget:

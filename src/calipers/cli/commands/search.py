@@ -27,7 +27,7 @@ calipers search target.py --resume
 @click.option(
     "--strategy",
     metavar="NAME|ADDRESS",
-    help="Who chooses what to try: random, thompson or ucb; or a strategy of your own, as file.py:name. Default: `strategy` of "
+    help="Who chooses what to try: random, thompson, ucb, evolution, tree or cross-entropy; or a strategy of your own, as file.py:name. Default: `strategy` of "
     "the file, else thompson.",
 )
 @click.option(
