@@ -11,7 +11,7 @@ from calipers import Case, Dataset
 from calipers.cli.app import app
 from calipers.errors import StoreError, StoreUnavailableError
 from calipers.gate.looks import Look
-from calipers.stores import PostgresqlStore, RunInfo, open_store
+from calipers.stores import PostgresqlStore, RunInfo, StoredAttempt, Writer, open_store
 from calipers.stores.postgresql import without_password
 from calipers.stores.sql import VERSION
 from calipers.testing import check_store
@@ -232,3 +232,59 @@ def test_eight_writers_at_once_lose_nothing_though_the_store_is_pruned_meanwhile
     with postgresql_store._reading() as db:
         ((blobs,),) = db.run("SELECT COUNT(*) FROM blobs")
     assert blobs == 5 + 8 * 5, "each large value once, whoever wrote it first"
+
+
+def test_space_that_removed_runs_left_between_others_does_not_count(postgres):
+    with PostgresqlStore(f"{postgres.url}?schema=holes") as store:
+        runs = [store.begin_run(RunInfo(name=f"run {n}")).id for n in range(4)]
+        for start in range(0, 2000, 100):  # runs that are written at the same time lie among each other
+            for run in runs:
+                store.append(run, [written(start + n, "x" * 200) for n in range(100)])
+        full = store.size()
+        for run in runs[:3]:
+            store.delete_run(run)
+        store.prune()
+        assert store.size() < 0.4 * full
+        for run in runs[3:]:
+            store.delete_run(run)
+        store.prune()
+        assert store.size() < 0.1 * full
+
+
+def test_eight_writers_at_once_lose_and_double_nothing(postgres):
+    url = f"{postgres.url}?schema=writers"
+    PostgresqlStore(url).close()
+
+    def write(number):
+        with PostgresqlStore(url) as store:
+            run = store.begin_run(RunInfo(name=f"writer {number}")).id
+            with Writer(store, run) as writer:
+                for position in range(600):
+                    text = (
+                        "shared " * 500 + str(position % 7) if position % 5 == 0 else f"{number} {position}"
+                    )
+                    writer.add(written(position, text))
+            store.finish_run(run)
+            return run
+
+    with ThreadPoolExecutor(8) as writers:
+        runs = list(writers.map(write, range(8)))
+    with PostgresqlStore(url) as store:
+        assert {info.attempts for info in store.runs()} == {600}
+        for number, run in enumerate(runs):
+            assert store.done(run) == [range(600)]
+            outputs = [attempt.output for attempt in store.attempts(run)]
+            assert sum("shared" in text for text in outputs) == 120
+            assert all(f'"{number} {n}"' in text for n, text in enumerate(outputs) if n % 5)
+            store.delete_run(run)
+        assert store.prune() == 7, "what they shared was there once"
+
+
+def written(position, text):
+    return StoredAttempt(
+        position=position,
+        name=f"case {position}",
+        facts='{"format":1,"task_duration":0.1,"total_duration":0.1}',
+        given='{"format":1,"inputs":1}',
+        output=f'{{"format":1,"output":"{text}"}}',
+    )

@@ -47,6 +47,13 @@ _TABLES: Final = (
 """Those that shrink when runs are removed."""
 _LONGEST: Final = 1_000_000.0
 """Seconds up to which the server takes a limit of time; one that is longer, or endless, is this long."""
+_SPACE: Final = """SELECT pg_total_relation_size(c.oid), c.relpages, c.reltuples,
+        (SELECT SUM(s.avg_width * (1 - s.null_frac)) FROM pg_stats s WHERE s.schemaname = n.nspname AND s.tablename = c.relname)
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind = 'r' AND n.nspname = ?"""
+"""What the server knows of each table: bytes with its indexes and large values, pages, rows, and bytes of a row."""
+_PAGE_BYTES: Final = 8192
+_ROW_BYTES: Final = 32
+"""What a row takes beside its values."""
 CONNECT_SECONDS: Final = 10
 """How long to wait for a server."""
 
@@ -119,9 +126,10 @@ class PostgresqlStore(SqlCopies):
 
     @override
     def size(self) -> int | None:
-        sql = "SELECT COALESCE(SUM(pg_total_relation_size(c.oid)), 0) FROM pg_class c WHERE c.relkind = 'r' AND c.relnamespace = ?::regnamespace"
+        if not self.read_only:
+            self._writer.alone(f"ANALYZE {', '.join(_TABLES)}")
         with self._reading() as db:
-            return int(db.run(sql, (self.schema,))[0][0])
+            return sum(_used(*row) for row in db.run(_SPACE, (self.schema,)))
 
     @override
     def close(self) -> None:
@@ -235,6 +243,15 @@ class _PostgresqlSession:
 def without_password(url: str) -> str:
     """The URL with its password hidden."""
     return re.sub(r"(?i)([?&]password=)[^&#]*", r"\1***", re.sub(r"(//[^/@:]*):[^/]*@", r"\1:***@", url))
+
+
+def _used(size: int, pages: int, rows: float, width: float | None) -> int:
+    """How much of a table is in use. Rows of removed runs leave holes among others, which only later runs fill."""
+    if rows == 0:
+        return 0
+    if rows < 0 or not pages or width is None:  # the server has not looked at it yet
+        return size
+    return int(size * min(1.0, rows * (float(width) + _ROW_BYTES) / (pages * _PAGE_BYTES)))
 
 
 def _parts(url: str) -> tuple[str, str]:

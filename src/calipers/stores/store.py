@@ -436,7 +436,7 @@ class Store(ABC):
         """What any run knows about the attempts of these keys; with `failed`, failed attempts count too."""
 
     def size(self) -> int | None:
-        """Bytes that the store takes where it is; `None` if that is not known."""
+        """Bytes that the store takes where it is, without those that are free for what comes next; `None` if that is not known."""
         return None
 
     def run_sizes(self) -> dict[str, int]:
