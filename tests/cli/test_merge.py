@@ -118,6 +118,37 @@ def test_a_shard_is_resumed_as_that_shard(calipers, letters, folder):
     assert "--shard" in refused.output
 
 
+def test_a_shard_that_was_killed_leaves_the_run_incomplete_until_it_is_resumed(calipers, letters, folder):
+    shards(calipers, 3, "--name", "night")
+    with open_store(folder / ".calipers" / "runs.db") as store:
+        second = store.runs()[1]
+        store.remove_attempts(second.id, [4])
+        store._writer.execute(
+            "UPDATE runs SET status = 'running', ending = NULL, owner = NULL WHERE id = ?", (second.id,)
+        )
+    for shown in (("night",), ("shard-1.json", "shard-3.json", second.id)):
+        done = calipers(
+            "merge", *shown, "--no-store", "--quiet", "--allow-errors", "--target", "eval_letters.py"
+        )
+        assert done.exit_code == 3, done.output
+        assert "hard 2 of 3: abandoned" in done.output
+    done = calipers(
+        "run", "--shard", "2/3", "--name", "night", "--resume", second.id, "--quiet", "--allow-errors"
+    )
+    assert done.exit_code == 0, done.output
+    done = calipers(
+        "merge", "night", "--quiet", "--allow-errors", "--out", "merged.json", "--target", "eval_letters.py"
+    )
+    assert done.exit_code == 1, done.output
+    calipers("run", "--seed", "0", "--out", "whole.json", "--no-store")
+    merged, whole = (read_report(f"{name}.json") for name in ("merged", "whole"))
+    assert merged.incomplete is None
+    assert [(case.name, case.output) for case in merged.cases] == [
+        (case.name, case.output) for case in whole.cases
+    ]
+    assert merged.counts() == whole.counts()
+
+
 def test_what_cannot_be_merged_is_refused_with_all_that_is_wrong(calipers, letters, folder):
     shards(calipers, 2)
     calipers("run", "--shard", "2/2", "--seed", "5", "--quiet", "--out", "other.json")

@@ -77,7 +77,8 @@ def merge_shards(
     parts = _parts(found, names)
     _check_one_run(parts)
     merged = _merged(sorted(parts, key=lambda part: part.facts.shard.number))
-    wanted = parts[0].facts.not_analysed
+    known = (part.facts.not_analysed for part in parts)
+    wanted = next((names for names in known if names is not None), ())
     if report_evaluators is None:
         merged.report_evaluator_failures = [_not_analysed(name) for name in wanted]
         return merged
@@ -171,7 +172,10 @@ _SAME: Final[tuple[tuple[str, Callable[[_Part], Any]], ...]] = (
     ("content of the dataset", lambda part: part.facts.dataset),
     ("version of the task", lambda part: part.facts.task),
     ("list of evaluators", lambda part: _listed(list(part.facts.evaluators))),
-    ("list of report evaluators", lambda part: _listed(part.facts.not_analysed)),
+    (
+        "list of report evaluators",
+        lambda part: None if part.facts.not_analysed is None else _listed(part.facts.not_analysed),
+    ),
 )
 """What the shards of one run have in common; `None` is not known, and equals anything."""
 

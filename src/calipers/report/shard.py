@@ -74,8 +74,8 @@ class ShardFacts(msgspec.Struct, frozen=True, kw_only=True):
     """The identity of the task; `None` if it is not known."""
     evaluators: Mapping[str, str | None] = {}
     """The identities of the evaluators of all cases, by their names in the report; `None` for one that is not known."""
-    not_analysed: tuple[str, ...] = ()
-    """The report evaluators of the run, which have looked at no shard: they look at whole reports."""
+    not_analysed: tuple[str, ...] | None = ()
+    """The report evaluators of the run, which have looked at no shard: they look at whole reports. `None`: not known, of one that was killed."""
 
 
 def part_of(facts: ShardFacts, made: int) -> Incomplete:

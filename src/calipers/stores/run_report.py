@@ -17,7 +17,7 @@ from calipers.data.result_names import Names
 from calipers.errors import StoreError
 from calipers.report.incomplete import Incomplete
 from calipers.report.report import Report
-from calipers.report.shard import ShardFacts, as_shard
+from calipers.report.shard import Shard, ShardFacts, as_shard
 from calipers.report.summary import Tally, Totals
 from calipers.run.runner import KEPT_FAILED
 
@@ -132,13 +132,24 @@ def bare_report(run: RunInfo) -> Report:
     return Report(
         name=run.name,
         cases=[],
-        shard=None if shard is None else ShardFacts(shard=shard, task=run.task_key),
+        shard=None if shard is None else _facts_of_killed(run, shard),
         dataset_name=run.dataset_name,
         metadata=run.metadata,
         repeat=run.repeat,
         seed=run.seed,
         started_at=run.started_at,
         incomplete=incomplete and incomplete.after(run.attempts, run.total),
+    )
+
+
+def _facts_of_killed(run: RunInfo, shard: Shard) -> ShardFacts:
+    """What is known of a shard that did not say how it ended."""
+    shared = [one for one in run.evaluators if one.shared and not (one.added or one.superseded)]
+    return ShardFacts(
+        shard=shard,
+        task=run.task_key,
+        evaluators=dict.fromkeys(one.name for one in shared),
+        not_analysed=None,
     )
 
 
