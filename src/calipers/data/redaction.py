@@ -168,6 +168,21 @@ def _masked_text(text: str) -> str:
     return text
 
 
+def is_free_of_secrets(text: str) -> bool:
+    """Whether a glance shows that a text, or one of several that are joined, holds no secret. If not, it may hold none either."""
+    lowered = text.lower()
+    for sign, patterns in _PATTERNS.items():
+        if sign in lowered:
+            for hint, _ in patterns:
+                if hint in lowered:
+                    return False
+    if ":" in lowered or "=" in lowered or "'," in lowered or '",' in lowered:
+        for hint in _NAME_HINTS:
+            if hint in lowered:
+                return False
+    return True
+
+
 def _hide(found: re.Match[str]) -> str:
     which = "secret" if "secret" in found.re.groupindex else 0
     if found[which] == REDACTED:
@@ -337,7 +352,7 @@ def masked(value: Any, known: Collection[str] = ()) -> Any:
         return value
     mask = _Mask(known)
     try:
-        if not known and _is_clean(value):
+        if not known and is_clean(value):
             return value
         made = mask.of(value, ())
     except Exception:  # changed by another thread meanwhile, or raises when it is read
@@ -363,7 +378,7 @@ _PLAIN_NUMBERS: Final = frozenset({bool, int, float})
 _PLAIN_CONTAINERS: Final = frozenset({str, tuple, list, dict})
 
 
-def _is_clean(value: Any, deep: int = 0) -> bool:
+def is_clean(value: Any, deep: int = 0) -> bool:
     """Whether a glance shows that a value holds no secret. Most data is plain and holds none, and needs no copy."""
     kind = type(value)
     if kind is str:
@@ -374,11 +389,11 @@ def _is_clean(value: Any, deep: int = 0) -> bool:
         for name, item in value.items():
             if type(name) is not str or is_secret_name(name) or masked_text(name) != name:
                 return False
-            if type(item) not in _PLAIN_NUMBERS and (deep > _DEEPEST or not _is_clean(item, deep + 1)):
+            if type(item) not in _PLAIN_NUMBERS and (deep > _DEEPEST or not is_clean(item, deep + 1)):
                 return False
         return True
     if kind is list:
-        return deep <= _DEEPEST and not _are_pairs(value) and all(_is_clean(item, deep + 1) for item in value)
+        return deep <= _DEEPEST and not _are_pairs(value) and all(is_clean(item, deep + 1) for item in value)
     return value is None or kind in _PLAIN_NUMBERS
 
 

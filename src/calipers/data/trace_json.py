@@ -91,6 +91,7 @@ def trace_data(trace: Trace) -> dict[str, Any]:
 def _turn_data(turn: Turn) -> dict[str, Any]:
     found: dict[str, Any] = {"turn_type": turn.turn_type._value_}
     content, own_id, at = turn.content, turn.turn_id, turn.timestamp
+    written: str | None = None
     if (
         (type(content) is str and content.isascii())
         and (type(own_id) is str and own_id.isascii())
@@ -100,13 +101,45 @@ def _turn_data(turn: Turn) -> dict[str, Any]:
             found["content"] = content
         found["turn_id"] = own_id
         if at is not None:
-            found["timestamp"] = _time_text(at)
+            found["timestamp"] = written = _time_text(at)
     else:
         found |= _told(turn, _TURN_FIELDS)
-    if turn.llm_call is not None:
-        found["llm_call"] = _told(turn.llm_call, _LLM_CALL_FIELDS)
-    if turn.tool_call is not None:
-        found["tool_call"] = _tool_call_data(turn.tool_call)
+    if (asked := turn.llm_call) is not None:
+        found["llm_call"] = _llm_call_data(asked, at, written)
+    if (called := turn.tool_call) is not None:
+        found["tool_call"] = _tool_call_data(called)
+        if called.timestamp is at and written is not None:
+            found["tool_call"]["timestamp"] = written
+    return found
+
+
+def _llm_call_data(call: LLMCall, at: datetime | None, written: str | None) -> dict[str, Any]:
+    """A request as data. `written` is the time `at` as text, if it is known."""
+    model, given, answered, said = call.model, call.input_tokens, call.output_tokens, call.output_text
+    took, call_id = call.latency_ms, call.call_id
+    if not (
+        (type(model) is str and model.isascii() and type(said) is str and said.isascii())
+        and (type(given) is int and 0 <= given < _WIDE and type(answered) is int and 0 <= answered < _WIDE)
+        and (took is None or (type(took) is float and 0 <= took < math.inf))
+        and (call_id is None or (type(call_id) is str and call_id.isascii()))
+        and (call.timestamp is at and written is not None)
+        and (
+            call.input_text == "" and not call.metadata and type(call.metadata) is dict and call.cost is None
+        )
+    ):
+        return _told(call, _LLM_CALL_FIELDS)
+    found: dict[str, Any] = {"model": model}  # what most requests of a recording tell
+    if given:
+        found["input_tokens"] = given
+    if answered:
+        found["output_tokens"] = answered
+    if said:
+        found["output_text"] = said
+    if took is not None:
+        found["latency_ms"] = took
+    if call_id is not None:
+        found["call_id"] = call_id
+    found["timestamp"] = written
     return found
 
 

@@ -15,6 +15,7 @@ from calipers.stores.packing import Record
 from calipers.stores.redaction import redacted_data
 from calipers.stores.store import Redact
 
+_WORD: Final = re.compile(r"\w+")
 _LONGEST: Final = 48
 """Characters of the words in a name."""
 _HEAD: Final = 400
@@ -28,7 +29,7 @@ def first_words(text: str) -> str:
     """The first words of a text in small letters, with hyphens between them; empty if it has none."""
     found: list[str] = []
     size = 0
-    for word in re.finditer(r"\w+", unicodedata.normalize("NFKC", text[:_HEAD]).casefold()):
+    for word in _WORD.finditer(unicodedata.normalize("NFKC", text[:_HEAD]).casefold()):
         size += len(word[0]) + 1
         if found and size > _LONGEST + 1:
             break

@@ -44,14 +44,16 @@ def read_body(form: Form, body: bytes) -> Body:
     items: list[SpanNode | SpanLog] = []
     problem = ""
     try:
-        for item in otlp_json.read_request(body) if form == "J" else otlp_protobuf.read_request(body):
-            items.append(item)  # noqa: PERF402 - those before an error are kept
+        if form == "J":
+            items = otlp_json.read_request(body)
+        else:
+            otlp_protobuf.read_into(items, body)
     except (otlp_protobuf.CutError, msgspec.DecodeError, ValueError, OverflowError, RecursionError) as error:
         problem = f"the request is cut off or damaged: {error}"
-        if form == "J" and not items:
+        if form == "J":
             with suppress(msgspec.DecodeError, ValueError, OverflowError, RecursionError):
                 for item in otlp_json.read_loosely(body):
-                    items.append(item)  # noqa: PERF402 - those before an error are kept
+                    items.append(item)
     known = [item for item in items if item.trace_id and item.span_id]
     nameless = len(items) - len(known)
     if nameless and not problem:

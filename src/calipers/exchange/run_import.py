@@ -135,7 +135,7 @@ def import_files(
 
 
 def _holds_recording(path: str | os.PathLike[str]) -> bool:
-    return next(read_files([path], lambda _: None), None) is not None
+    return any(read_files([path], lambda _: None))
 
 
 def open_found(path: str | os.PathLike[str]) -> FoundRun:

@@ -93,22 +93,27 @@ class TraceInbox:
         """
         share = size // max(len(items), 1)
         seen: Counter[tuple[Any, ...]] = Counter()
+        taken = new = 0
+        opened = self.open
         for item in items:
-            trace = self.open.get(item.trace_id) or self._opened(item, segment)
+            trace = opened.get(item.trace_id) or self._opened(item, segment)
             if trace is None:
                 self.late[item.trace_id] = self.late.get(item.trace_id, 0) + isinstance(item, SpanNode)
                 continue
-            if isinstance(item, SpanLog):
+            if type(item) is SpanLog:
                 trace.logs[log_key(item, seen)] = item
             elif item.span_id in trace.spans:
                 continue
             else:
                 trace.spans[item.span_id] = item
-                self.spans += 1
-                trace.has_root = trace.has_root or item.parent_span_id is None
+                new += 1
+                if item.parent_span_id is None:
+                    trace.has_root = True
             trace.last = now
             trace.size += share
-            self.size += share
+            taken += 1
+        self.spans += new
+        self.size += share * taken
 
     def _opened(self, item: Item, segment: int) -> OpenTrace | None:
         """The trace that an item opens, or opens again; `None`: it was taken, and what it had is gone."""

@@ -15,7 +15,6 @@ import hashlib
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from itertools import count
 from typing import Any, Final
 
 import msgspec
@@ -29,6 +28,7 @@ from calipers.data.trace import (
     Turn,
     TurnType,
     observed_call,
+    observed_trace,
     observed_turn,
 )
 from calipers.errors import InvalidTraceError
@@ -78,17 +78,10 @@ class _Answered(msgspec.Struct):
 
 def _answered(request: Request) -> _Answered:
     steps = request.steps
-    answer = request.answer()
+    told, answer = request.told(), request.answer()
     said, calls = _said(answer) if answer is not None else ("", [])
-    return _Answered(
-        request,
-        request.told(),
-        steps[-1].node.start_ns,
-        steps[0].node.end_ns,
-        answer is not None,
-        said,
-        calls,
-    )
+    begin, end = steps[-1].node.start_ns, steps[0].node.end_ns
+    return _Answered(request, told, begin, end, answer is not None, said, calls)
 
 
 def trace_of(runs: Sequence[Run]) -> Trace:
@@ -109,7 +102,7 @@ def trace_of(runs: Sequence[Run]) -> Trace:
         metadata["error"] = failure
     if notes := _not_shown(requests, turns):
         metadata["notes"] = notes
-    begin = min([run.start_ns for run in runs])
+    begin = runs[0].start_ns if len(runs) == 1 else min([run.start_ns for run in runs])
     name = asked = ""
     for step in agents:
         name = name or step.name or ""
@@ -118,7 +111,7 @@ def trace_of(runs: Sequence[Run]) -> Trace:
         if turn.turn_type is _USER_MESSAGE:
             asked = turn.content or asked
             break
-    return Trace(
+    return observed_trace(
         agent_name=name,
         input_text=asked,
         output_text=output or "",
@@ -197,9 +190,8 @@ def _end(
 ) -> int:
     """When the last of some steps ended that began at a time."""
     ends = [begin]
+    ends += [step.node.end_ns for steps in (agents, tools) for step in steps]
     ends += [request.end_ns for request in requests]
-    ends += [step.node.end_ns for step in agents]
-    ends += [step.node.end_ns for step in tools]
     return max(ends)
 
 
@@ -230,7 +222,7 @@ def _asked(runs: Sequence[Run], requests: Sequence[_Answered]) -> list[_Slot]:
 
 
 def _histories(run: Run) -> list[Message]:
-    return [message for step in run.agents for message in step.history() or ()]
+    return [message for step in run.agents for message in step.history(step.node) or ()]
 
 
 def _join_spans(slots: list[_Slot], tools: Sequence[ToolStep], requests: Sequence[_Answered]) -> None:
@@ -378,16 +370,15 @@ def _output_tools(requests: Sequence[_Answered]) -> set[str]:
 
 def _said(messages: Iterable[Message]) -> tuple[str, list[Call]]:
     """The text of an answer, and the tools that it asks for."""
-    texts: list[str] = []
+    said = ""
     calls: list[Call] = []
     for message in messages:
         for part in message.parts:
-            if type(part) is Text:
-                if part.text:
-                    texts.append(part.text)
-            elif type(part) is Call:
+            if type(part) is Call:
                 calls.append(part)
-    return "".join(texts), calls
+            elif type(part) is Text and part.text:
+                said += part.text
+    return said, calls
 
 
 def _output(last: Run, requests: Sequence[_Answered], answer: str | None) -> str | None:
@@ -421,36 +412,35 @@ def _turns(
     for slot in slots:
         if not slot.is_answer:
             by_request.setdefault(slot.request, []).append(slot)
-    ids = map(str, count(1))
-    turns = [_tool_turn(slot, next(ids)) for slot in by_request.get(-1, ())]
     firsts = {id(run.requests[0]) for run in runs if run.requests}
+    turns: list[Turn] = []
+    for slot in by_request.get(-1, ()):
+        turns.append(_tool_turn(slot, str(len(turns) + 1)))
     spoken: str | None = None
     for number, each in enumerate(requests):
         at, said = moment(each.start_ns), each.said
         if id(each.request) in firsts and (asked := _user_text(each.request)):
-            turns.append(_message_turn(_USER_MESSAGE, asked, next(ids), at))
-        turns.append(_request_turn(each, next(ids), at))
-        turns += [_tool_turn(slot, next(ids)) for slot in by_request.get(number, ())]
+            turns.append(observed_turn(_USER_MESSAGE, str(len(turns) + 1), at, asked))
+        turns.append(_request_turn(each, str(len(turns) + 1), at))
+        for slot in by_request.get(number, ()):
+            turns.append(_tool_turn(slot, str(len(turns) + 1)))
         if said and not each.calls:
             spoken = said
-            turns.append(_message_turn(_AGENT_MESSAGE, said, next(ids), moment(each.end_ns)))
+            turns.append(observed_turn(_AGENT_MESSAGE, str(len(turns) + 1), moment(each.end_ns), said))
     if output and output != spoken:
-        turns.append(_message_turn(_AGENT_MESSAGE, output, next(ids)))
+        turns.append(observed_turn(_AGENT_MESSAGE, str(len(turns) + 1), None, output))
     return turns
-
-
-def _message_turn(kind: TurnType, content: str, turn_id: str, at: datetime | None = None) -> Turn:
-    return observed_turn(kind, turn_id, at, content)
 
 
 def _user_text(request: Request) -> str:
     """What the user said last, if the model had not answered it yet."""
     texts: list[str] = []
     for message in reversed(request.given() or ()):
-        if message.role == "assistant" or message.role not in {"user", "system"}:
+        role = message.role
+        if role == "user":
+            texts[:0] = [part.text for part in message.parts if type(part) is Text and part.text]
+        elif role != "system":
             break
-        if message.role == "user":
-            texts[:0] = [part.text for part in message.parts if isinstance(part, Text) and part.text]
     return "\n".join(texts)
 
 
@@ -523,7 +513,6 @@ def trace_of_history(messages: Sequence[Message], usages: Sequence[Usage | None]
     """
     pairs = {id(call): result for call, result in pair_results(messages)}
     told = iter(usages)
-    ids = map(str, count(1))
     turns: list[Turn] = []
     answered: list[tuple[str, list[Call]]] = []
     earlier = ""
@@ -531,7 +520,7 @@ def trace_of_history(messages: Sequence[Message], usages: Sequence[Usage | None]
         if message.role == "user":
             said = "\n".join(part.text for part in message.parts if isinstance(part, Text) and part.text)
             if said:
-                turns.append(_message_turn(_USER_MESSAGE, said, next(ids)))
+                turns.append(observed_turn(_USER_MESSAGE, str(len(turns) + 1), None, said))
         elif message.role == "assistant":
             said, calls = _said([message])
             usage = next(told, None)
@@ -545,13 +534,15 @@ def trace_of_history(messages: Sequence[Message], usages: Sequence[Usage | None]
                             output_text=said,
                             cost=usage.cost,
                         ),
-                        turn_id=next(ids),
+                        turn_id=str(len(turns) + 1),
                     )
                 )
-            turns += [_tool_turn(_Slot(0, call, None, pairs.get(id(call))), next(ids)) for call in calls]
+            for call in calls:
+                slot = _Slot(0, call, None, pairs.get(id(call)))
+                turns.append(_tool_turn(slot, str(len(turns) + 1)))
             answered.append((said, calls))
             if said and not calls:
-                turns.append(_message_turn(_AGENT_MESSAGE, said, next(ids)))
+                turns.append(observed_turn(_AGENT_MESSAGE, str(len(turns) + 1), None, said))
         earlier = message.role
     said, calls = answered[-1] if answered and earlier == "assistant" else ("", [])
     return Trace(

@@ -12,6 +12,7 @@ import contextlib
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -139,22 +140,21 @@ STATUS_CODES: Final[dict[int | str, SpanStatus]] = {
 }
 
 
-def read_request(document: bytes | bytearray | memoryview) -> Iterator[SpanNode | SpanLog]:
+def read_request(document: bytes | bytearray | memoryview) -> list[SpanNode | SpanLog]:
     """The spans and log records of one export request.
 
     Raises:
         msgspec.DecodeError: it is not JSON, or not a request.
     """
     request = _request.decode(document)
+    found: list[SpanNode | SpanLog] = []
     for resource in request.resource_spans:
         for scope in resource.scope_spans or resource.instrumentation_library_spans:
-            for span in scope.spans:
-                yield _node(span)
+            found += map(_node, scope.spans)
     for logs in request.resource_logs:
         for scope_logs in logs.scope_logs:
-            for record in scope_logs.log_records:
-                if record.span_id:
-                    yield _log(record)
+            found += [_log(record) for record in scope_logs.log_records if record.span_id]
+    return found
 
 
 _LISTS: Final = re.compile(r'"(spans|logRecords)"\s*:\s*\[')
@@ -173,7 +173,14 @@ _LONGEST_NAME: Final = 40
 def read_loosely(
     document: bytes, read: Callable[[int], bytes] = lambda _: b""
 ) -> Iterator[SpanNode | SpanLog]:
-    """The spans and log records of a request, one by one: all that are whole of one that is cut off.
+    """The spans and log records of a request, one by one: all that are whole of one that is cut off; see `read_pieces`."""
+    return chain.from_iterable(read_pieces(document, read))
+
+
+def read_pieces(
+    document: bytes, read: Callable[[int], bytes] = lambda _: b""
+) -> Iterator[list[SpanNode | SpanLog]]:
+    """The same, as many together as were read together.
 
     Args:
         document: the request, or its beginning.
@@ -201,7 +208,7 @@ def read_loosely(
             if written.startswith("{", place):
                 if not singly:
                     several, place, is_long = _read_several(kind, written, place, is_long=is_long)
-                    yield from several
+                    yield several
                     singly = not several
                     continue
                 try:
@@ -209,7 +216,7 @@ def read_loosely(
                 except ValueError:  # it is not whole yet
                     pass
                 else:
-                    yield from _read_one(kind, data)
+                    yield list(_read_one(kind, data))
                     continue
             elif place < len(written):
                 kind, singly = None, False
@@ -266,6 +273,15 @@ def _read_one(kind: str, data: Any) -> Iterator[SpanNode | SpanLog]:
 
 
 def _node(span: _Span) -> SpanNode:
+    attributes: dict[str, Any] = {}
+    for pair in span.attributes or ():
+        value = pair.value
+        if value is not None and (text := value.string_value) is not None:  # as most are
+            attributes[pair.key] = text
+        elif value is not None and (number := value.int_value) is not None:
+            attributes[pair.key] = _number(number, int)
+        else:
+            attributes[pair.key] = None if value is None else _value(value)
     status = span.status
     above = span.parent_span_id
     return read_span(
@@ -275,7 +291,7 @@ def _node(span: _Span) -> SpanNode:
         (id_of(above) or None) if above else None,
         time_of(span.start_time_unix_nano),
         time_of(span.end_time_unix_nano),
-        _attributes(span.attributes),
+        attributes,
         "unset" if status is None else STATUS_CODES.get(status.code, "unset"),
         tuple(map(_event, span.events)) if span.events else (),
         "" if status is None else status.message,
@@ -310,23 +326,14 @@ _LISTED: Final = {
 
 
 def _attributes(pairs: list[_Pair] | None) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for pair in pairs or ():
-        value = pair.value
-        if value is None:
-            found[pair.key] = None
-        elif (text := value.string_value) is not None:  # as most are
-            found[pair.key] = text
-        else:
-            found[pair.key] = _value(value)
-    return found
+    return {pair.key: None if pair.value is None else _value(pair.value) for pair in pairs or ()}
 
 
 def _value(value: _Value) -> Any:
-    if value.int_value is not None:
-        return _number(value.int_value, int)
     if value.string_value is not None:
         return value.string_value
+    if value.int_value is not None:
+        return _number(value.int_value, int)
     if value.bool_value is not None:
         return value.bool_value
     if value.double_value is not None:

@@ -108,7 +108,20 @@ def read_request(data: bytes) -> Iterator[SpanNode | SpanLog]:
     Raises:
         CutError: the data ends too early, after what was read.
     """
-    yield from _level(data, 0, len(data), (1, 2, 2))
+    found: list[SpanNode | SpanLog] = []
+    try:
+        read_into(found, data)
+    finally:
+        yield from found
+
+
+def read_into(found: list[SpanNode | SpanLog], data: bytes) -> None:
+    """Add the spans and log records of one export request to a list.
+
+    Raises:
+        CutError: the data ends too early; what was read before is in the list.
+    """
+    _level(found, data, 0, len(data), (1, 2, 2))
 
 
 def read_large_request(read: Callable[[int], bytes]) -> Iterator[SpanNode | SpanLog]:
@@ -170,25 +183,27 @@ def read_large_request(read: Callable[[int], bytes]) -> Iterator[SpanNode | Span
             yield found
 
 
-def _level(data: bytes, begin: int, end: int, numbers: tuple[int, ...]) -> Iterator[SpanNode | SpanLog]:
+def _level(
+    found: list[SpanNode | SpanLog], data: bytes, begin: int, end: int, numbers: tuple[int, ...]
+) -> None:
     """What stands below a message: resources hold scopes, and scopes hold spans. A cut one is read up to the cut."""
     wanted = numbers[0] << 3 | _BYTES
+    is_lowest = len(numbers) == 1
     place = begin
     while place < end:
         try:
             key, inside, stop = _field(data, place, end)
         except CutError:
             opened = _open_field(data, place, end)
-            if opened is not None and opened[0] == wanted and len(numbers) > 1:
-                yield from _level(data, opened[1], end, numbers[1:])
+            if opened is not None and opened[0] == wanted and not is_lowest:
+                _level(found, data, opened[1], end, numbers[1:])
             raise
-        if key == wanted:
-            if len(numbers) > 1:
-                yield from _level(data, inside, stop, numbers[1:])
-            else:
-                found = _record(data, inside, stop)
-                if found is not None:
-                    yield found
+        if key != wanted:
+            pass
+        elif not is_lowest:
+            _level(found, data, inside, stop, numbers[1:])
+        elif (record := _record(data, inside, stop)) is not None:
+            found.append(record)
         place = stop
 
 
@@ -254,8 +269,27 @@ def _span(data: bytes, begin: int, end: int) -> SpanNode:
     attributes: dict[str, Any] = {}
     events: list[SpanEvent] = []
     place = begin
+    known = _PAIRS.get
     while place < end:  # as `_fields` does it, without a generator: this is where the time goes
         key = data[place]
+        if key == 0x4A:  # an attribute, as most fields are
+            size = data[place + 1]
+            place += 2
+            if size >= 0x80:
+                size, place = _varint(data, place - 1)
+                stop = place + size
+                if stop > end:
+                    raise CutError("the data ends within a field")
+                name_of, value = _pair(data, place, stop)
+            else:
+                stop = place + size
+                if stop > end:
+                    raise CutError("the data ends within a field")
+                written = data[place:stop]
+                name_of, value = known(written) or _short_pair(written)
+            attributes[name_of] = value
+            place = stop
+            continue
         if key & 7 != _BYTES or key >= 0x80:
             if key == 0x39 and data[place + 9] == 0x41:
                 times = _two_times(data, place + 1)
@@ -276,14 +310,7 @@ def _span(data: bytes, begin: int, end: int) -> SpanNode:
         stop = place + size
         if stop > end:
             raise CutError("the data ends within a field")
-        if key == 0x4A:
-            if size > _LONGEST_KNOWN:
-                name_of, value = _pair(data, place, stop)
-            else:
-                written = data[place:stop]
-                name_of, value = _PAIRS.get(written) or _short_pair(written)
-            attributes[name_of] = value
-        elif key < 0x28:
+        if key < 0x28:
             ids[key >> 3] = int.from_bytes(data[place:stop])
         elif key == 0x2A:
             name = data[place:stop].decode("utf-8", "replace")
@@ -305,7 +332,7 @@ def _span(data: bytes, begin: int, end: int) -> SpanNode:
         times[1],
         attributes,
         status,
-        tuple(events),
+        tuple(events) if events else (),
         status_message,
     )
 
@@ -359,9 +386,8 @@ _KEYS: Final[dict[bytes, str]] = {}
 
 
 _PAIRS: Final[dict[bytes, tuple[str, Any]]] = {}
-"""Attributes that were read before: most of the short ones say the same in many spans."""
+"""Attributes of less than 128 bytes that were read before: most of them say the same in many spans."""
 _MOST_PAIRS: Final = 10_000
-_LONGEST_KNOWN: Final = 100
 _SHARED: Final = frozenset({str, int, bool, float, type(None)})
 
 

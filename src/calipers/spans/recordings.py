@@ -47,6 +47,7 @@ _GZIP: Final = b"\x1f\x8b"
 _CHUNK: Final = 1 << 20
 _MOST_IN_MEMORY: Final = 1 << 25
 """Bytes of files that are read into memory. As objects of Python they take several times as much."""
+_PIECE: Final = 256
 _MANY_TRACES: Final = 1000
 """For fewer it does not matter how long the collector takes."""
 _MOST_NAMES: Final = 3
@@ -113,15 +114,14 @@ def iter_traces(
     histories: list[History] = []
     with SpanSpool() if sum(map(_size, files)) > most_bytes else _Memory() as spool:
         with _collector_paused:
-            add = spool.add
-            for item in read_files(files, note):
-                if isinstance(item, History):
-                    histories.append(item)
+            for found in read_files(files, note):
+                if isinstance(found, History):
+                    histories.append(found)
                 else:
-                    add(item)
+                    spool.add_all(found)
             groups = spool.groups()
-            found = [trace for spans, logs in islice(groups, 1) for trace in traces_of(spans, logs, note)]
-        yield from found
+            first = [trace for spans, logs in islice(groups, 1) for trace in traces_of(spans, logs, note)]
+        yield from first
         for spans, logs in groups:
             yield from traces_of(spans, logs, note)
     for history in histories:
@@ -134,7 +134,7 @@ class _Memory(contextlib.nullcontext["_Memory"]):
     def __init__(self) -> None:
         super().__init__(self)
         self._items: list[SpanNode | SpanLog] = []
-        self.add = self._items.append
+        self.add_all = self._items.extend
 
     def groups(self) -> Iterator[tuple[list[SpanNode], list[SpanLog]]]:
         spans = [item for item in self._items if isinstance(item, SpanNode)]
@@ -206,8 +206,8 @@ def _traces_of(nodes: Sequence[SpanNode], logs: Iterable[SpanLog], note: Callabl
 
 def read_files(
     paths: Iterable[str | os.PathLike[str]], note: Callable[[str], Any]
-) -> Iterator[SpanNode | SpanLog | History]:
-    """What some files and folders hold, one thing after the other.
+) -> Iterator[list[SpanNode | SpanLog] | History]:
+    """What some files and folders hold, piece by piece: some spans and log records, or a message history.
 
     Raises:
         OSError: a file cannot be read.
@@ -268,7 +268,7 @@ class _Unzipped:
 
 def _read_file(
     file: BinaryIO | _Unzipped, name: str, note: Callable[[str], Any]
-) -> Iterator[SpanNode | SpanLog | History]:
+) -> Iterator[list[SpanNode | SpanLog] | History]:
     begin = file.read(_CHUNK)
     if not begin:
         note(f"{name!r} is empty")
@@ -284,20 +284,33 @@ def _read_file(
 
 def _read_binary(
     file: BinaryIO | _Unzipped, begin: bytes, name: str, note: Callable[[str], Any]
-) -> Iterator[SpanNode | SpanLog]:
+) -> Iterator[list[SpanNode | SpanLog]]:
     try:
         more = file.read(_MOST_IN_MEMORY)
         if len(more) == _MOST_IN_MEMORY and otlp_protobuf.is_request(begin):
-            yield from otlp_protobuf.read_large_request(_after(begin, _after(more, file.read)))
+            yield from _in_pieces(otlp_protobuf.read_large_request(_after(begin, _after(more, file.read))))
             return
         data = begin + more + file.read()
         requests = [data] if otlp_protobuf.is_request(data) else otlp_protobuf.sized_requests(data)
         if not requests:
             note(f"{name!r} is no recording: it is neither JSON nor OTLP; it begins {data[:20]!r}")
         for request in requests:
-            yield from otlp_protobuf.read_request(request)
+            yield from _in_pieces(otlp_protobuf.read_request(request))
     except otlp_protobuf.CutError as error:
         note(f"{name!r} is cut off or damaged: {error}; what stands before that was read")
+
+
+def _in_pieces(items: Iterable[SpanNode | SpanLog]) -> Iterator[list[SpanNode | SpanLog]]:
+    """Some things, many at a time; those before an error come before it."""
+    piece: list[SpanNode | SpanLog] = []
+    try:
+        for item in items:
+            piece.append(item)
+            if len(piece) == _PIECE:
+                yield piece
+                piece = []
+    finally:
+        yield piece
 
 
 def _after(data: bytes, read: Callable[[int], bytes]) -> Callable[[int], bytes]:
@@ -308,7 +321,7 @@ def _after(data: bytes, read: Callable[[int], bytes]) -> Callable[[int], bytes]:
 
 def _read_text(
     file: BinaryIO | _Unzipped, begin: bytes, name: str, note: Callable[[str], Any]
-) -> Iterator[SpanNode | SpanLog | History]:
+) -> Iterator[list[SpanNode | SpanLog] | History]:
     first, newline, rest = begin.lstrip().partition(b"\n")
     if newline and rest.strip() and _is_whole(first):
         yield from _read_lines(_lines(begin, file), name, note)
@@ -316,7 +329,7 @@ def _read_text(
     if len(begin) >= _CHUNK and any(name in begin[:200] for name in (b'"resourceSpans"', b'"resourceLogs"')):
         more = file.read(_MOST_IN_MEMORY)
         if len(more) == _MOST_IN_MEMORY:
-            yield from otlp_json.read_loosely(begin, _after(more, file.read))
+            yield from otlp_json.read_pieces(begin, _after(more, file.read))
             return
         document = begin + more
     else:
@@ -325,7 +338,7 @@ def _read_text(
         yield from _read_document(document, name, note)
     except msgspec.DecodeError as error:
         spans = list(otlp_json.read_loosely(document))
-        yield from spans
+        yield spans
         kept = f"; what stands before that was read: {plural(len(spans), 'span')}" if spans else ""
         note(f"{name!r} is cut off or damaged: {error}{kept}")
 
@@ -353,7 +366,7 @@ def _lines(begin: bytes, file: BinaryIO | _Unzipped) -> Iterator[bytes]:
 
 def _read_lines(
     lines: Iterable[bytes], name: str, note: Callable[[str], Any]
-) -> Iterator[SpanNode | SpanLog | History]:
+) -> Iterator[list[SpanNode | SpanLog] | History]:
     single: list[Any] = []
     for number, line in enumerate(lines, 1):
         if not line.strip():
@@ -361,8 +374,7 @@ def _read_lines(
         try:
             items = list(_read_document(line, name, note, single))
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            kept = list(otlp_json.read_loosely(line))
-            yield from kept
+            yield list(otlp_json.read_loosely(line))
             note(f"line {number} of {name!r} is damaged: {error}")
             continue
         yield from items
@@ -372,18 +384,18 @@ def _read_lines(
 
 def _read_document(
     document: bytes, name: str, note: Callable[[str], Any], single: list[Any] | None = None
-) -> Iterator[SpanNode | SpanLog | History]:
+) -> Iterator[list[SpanNode | SpanLog] | History]:
     """What one JSON document holds. `single` takes messages that stand alone."""
     head = document[:200]
     if b'"resourceSpans"' in head or b'"resourceLogs"' in head:
-        yield from otlp_json.read_request(document)
+        yield otlp_json.read_request(document)
         return
     data = msgspec.json.decode(document)
     exported = exported_spans(data, lambda words: note(f"{name!r}: {words}"))
     if exported:
-        yield from exported
+        yield [*exported]
     elif isinstance(data, dict) and data.keys() & {"resourceSpans", "resourceLogs"}:
-        yield from otlp_json.read_request(document)
+        yield otlp_json.read_request(document)
     elif single is not None and isinstance(data, dict) and "messages" not in data and read_messages([data]):
         single.append(data)
     else:

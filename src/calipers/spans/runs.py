@@ -112,31 +112,33 @@ def runs_in(tree: SpanTree) -> tuple[list[Run], list[SpanNode]]:
     found: dict[tuple[int, int], _Found] = {}
     unread: list[SpanNode] = []
     for node in tree:
-        above = _NOWHERE if node.parent is None else places[id(node.parent)]
+        parent = node.parent
+        above = _NOWHERE if parent is None else places[id(parent)]
         agent, request = above.agent, above.request
         step = step_of(node)
         if step is None:
             conversation = text(node.attributes, *genai.CONVERSATION) or above.conversation
             unread.append(node)
         else:
+            kind = type(step)
             conversation = step.conversation or above.conversation
-            if agent is None and type(step) is AgentStep:
+            if agent is None and kind is AgentStep:
                 agent = node
-            key = node.trace_id, id(agent) if agent is not None else 0
+            key = node.trace_id, 0 if agent is None else id(agent)
             into = found.get(key)
             if into is None:
-                into = found[key] = _Found()
-            if into.conversation is None:
+                into = found[key] = _Found(conversation)
+            elif into.conversation is None:
                 into.conversation = conversation
-            if type(step) is ModelStep:
+            if kind is ModelStep:
                 into.models.append((step, request))
                 request = step
             else:
                 request = None
-                if type(step) is AgentStep:
-                    into.agents.append(step)
-                elif type(step) is ToolStep:
+                if kind is ToolStep:
                     into.tools.append(step)
+                else:
+                    into.agents.append(step)
         if node.children:
             places[id(node)] = _Place(conversation, agent, request)
     return list(_runs(found)), unread
@@ -157,6 +159,10 @@ class _Found(msgspec.Struct):
 
 def _runs(found: dict[tuple[int, int], _Found]) -> Iterator[Run]:
     """The runs: what one trace holds, split only where its parts name different conversations."""
+    if len(found) == 1:  # as most are
+        (((trace_id, _), part),) = found.items()
+        yield _run(trace_id, part.conversation, [part])
+        return
     by_trace: dict[int, list[_Found]] = {}
     for (trace_id, _), part in found.items():
         by_trace.setdefault(trace_id, []).append(part)
@@ -185,9 +191,8 @@ def _run(trace_id: int, conversation: str | None, parts: Sequence[_Found]) -> Ru
     if len(requests) > 1:
         requests.sort(key=lambda request: request.steps[-1].node.start_ns)
     roots = [step.node for step in agents if step.node.parent is None] or [step.node for step in agents[:1]]
-    starts = [request.start_ns for request in requests[:1]]
-    starts += [step.node.start_ns for step in agents[:1]]
-    starts += [step.node.start_ns for step in tools[:1]]
+    starts = [step.node.start_ns for each in (agents[:1], tools[:1]) for step in each]
+    starts += [request.start_ns for request in requests[:1]]
     return Run(trace_id, conversation, agents, requests, tools, roots, min(starts))
 
 
@@ -341,8 +346,11 @@ def _keys(messages: Iterable[Message]) -> list[tuple[str, str | None]]:
 
 def conversation_of(node: SpanNode) -> str | None:
     """The conversation that a span names."""
-    step = None if follows_genai(node) else step_of(node)
-    return text(node.attributes, *genai.CONVERSATION) if step is None else step.conversation
+    if not follows_genai(node):
+        step = step_of(node)
+        return text(node.attributes, *genai.CONVERSATION) if step is None else step.conversation
+    name = node.attributes.get("gen_ai.conversation.id")
+    return name if name and type(name) is str else text(node.attributes, *genai.CONVERSATION)
 
 
 def linked_by_messages(spans: Iterable[SpanNode]) -> tuple[list[int], list[int]]:

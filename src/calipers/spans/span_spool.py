@@ -3,7 +3,7 @@
 A conversation may be spread over a whole recording, so nothing can be told of it before all is read. Spans go into a temporary file as
 they come. Then the traces are joined that may share a conversation: those that name the same one, and those where one begins with
 what was said in the other. Each group is small, and is read as if it were a recording of its own. Memory is needed for one group,
-some bytes a span, and some more a trace.
+some bytes for each run of spans of one trace, and some more a trace.
 """
 
 import struct
@@ -25,6 +25,8 @@ _WIDEST: Final = (1 << 64) - 1
 _BUFFER: Final = 1 << 16
 _AT_ONCE: Final = 1 << 16
 """Bytes of a group that are read in one go, with what may stand between."""
+_TOGETHER: Final = 32
+"""How many spans of one trace that come one after the other are written as one item."""
 _NONE: Final = -1
 _LIST: Final = struct.Struct(">BI")
 _LIST_MARK: Final = 0xDD
@@ -71,6 +73,8 @@ class SpanSpool:
         self._name = array("q")
         """A number for the last conversation that each trace named."""
         self._names = _Marks()
+        self._waiting: list[SpanNode] = []
+        """Spans of one trace that came last: they are written together."""
 
     def __enter__(self) -> Self:
         return self
@@ -80,32 +84,58 @@ class SpanSpool:
     ) -> None:
         self._file.close()
 
-    def add(self, item: SpanNode | SpanLog) -> None:
-        """Take a span or a log record."""
-        number = self._numbers.get(item.trace_id)
+    def add_all(self, items: Iterable[SpanNode | SpanLog]) -> None:
+        """Take spans and log records."""
+        waiting = self._waiting
+        trace_id = waiting[0].trace_id if waiting else None
+        for item in items:
+            if type(item) is SpanLog:
+                self._write_waiting()
+                trace_id = None
+                self._write(self._number_of(item.trace_id), _packed_log(item))
+                continue
+            if item.trace_id != trace_id or len(waiting) == _TOGETHER:
+                self._write_waiting()
+                trace_id, waiting = item.trace_id, self._waiting
+            waiting.append(item)
+
+    def _number_of(self, trace_id: int) -> int:
+        number = self._numbers.get(trace_id)
         if number is None:
-            number = self._numbers[item.trace_id] = len(self._last)
+            number = self._numbers[trace_id] = len(self._last)
             self._last.append(_NONE)
             self._starts.append(_LARGEST)
             self._homes.append(number)
             self._name.append(_NONE)
+        return number
+
+    def _write(self, number: int, packed: bytes) -> None:
+        """Write an item of a trace."""
         last, ends = self._last, self._ends
         self._before.append(last[number])
         last[number] = len(ends) - 1
-        if isinstance(item, SpanLog):
-            ends.append(ends[-1] + self._file.write(_packed_log(item)))
+        ends.append(ends[-1] + self._file.write(packed))
+
+    def _write_waiting(self) -> None:
+        spans, self._waiting = self._waiting, []
+        if not spans:
             return
-        ends.append(ends[-1] + self._file.write(_packed(item)))
-        start = item.start_ns & _LARGEST
-        if start < self._starts[number]:  # noqa: PLR1730 - calling min takes longer
-            self._starts[number] = start
-        name = conversation_of(item)
-        if name is not None and (mark := hash(name)) != self._name[number]:
-            self._name[number] = mark
-            self._names.add(mark, number)
+        number = self._number_of(spans[0].trace_id)
+        self._write(number, _packed(spans))
+        start = min([span.start_ns & _LARGEST for span in spans])
+        self._starts[number] = min(self._starts[number], start)
+        last: str | None = None
+        for span in spans:
+            name = conversation_of(span)
+            if name is not None and name != last:
+                last = name
+                if (mark := hash(name)) != self._name[number]:
+                    self._name[number] = mark
+                    self._names.add(mark, number)
 
     def groups(self) -> Iterator[tuple[list[SpanNode], list[SpanLog]]]:
         """The spans and log records of traces that may share a conversation, those that began first first."""
+        self._write_waiting()
         ids = list(self._numbers)
         self._numbers = {}
         for _, traces in self._names.by_mark():
@@ -141,7 +171,7 @@ class SpanSpool:
             if len(found) == _PARTS_OF_LOG:
                 logs.append(_unpacked_log(found, trace_id))
             else:
-                spans.append(_unpacked(found, trace_id))
+                spans += [_unpacked(span, trace_id) for span in found[0]]
         return spans, logs
 
     def _read(self, places: Sequence[int]) -> bytes:
@@ -197,21 +227,27 @@ class SpanSpool:
             self._homes[home] = first
 
 
-def _packed(span: SpanNode) -> bytes:
-    # An id of more than 64 bits, which no span should have, is written as a text.
-    span_id, parent, events = span.span_id, span.parent_span_id, span.events
+def _packed(spans: Sequence[SpanNode]) -> bytes:
     return _encode(
-        (
-            span.name,
-            span_id if span_id <= _WIDEST else f"{span_id:x}",
-            parent if parent is None or parent <= _WIDEST else f"{parent:x}",
-            span.start_ns,
-            span.end_ns,
-            span.attributes,
-            span.status,
-            [(event.name, event.time_ns, event.attributes) for event in events] if events else (),
-            span.status_message,
-        )
+        [
+            [
+                (
+                    span.name,
+                    # An id of more than 64 bits, which no span should have, is written as a text.
+                    span_id if (span_id := span.span_id) <= _WIDEST else f"{span_id:x}",
+                    parent if (parent := span.parent_span_id) is None or parent <= _WIDEST else f"{parent:x}",
+                    span.start_ns,
+                    span.end_ns,
+                    span.attributes,
+                    span.status,
+                    [(event.name, event.time_ns, event.attributes) for event in span.events]
+                    if span.events
+                    else (),
+                    span.status_message,
+                )
+                for span in spans
+            ]
+        ]
     )
 
 

@@ -13,11 +13,11 @@ from msgspec import UNSET, UnsetType
 from .messages import Message
 from .tree import SpanNode
 
-Reading: TypeAlias = Callable[[], list[Message] | None]
-"""Reads messages when it is called; `None`: the span has none."""
+Reading: TypeAlias = Callable[[SpanNode], list[Message] | None]
+"""Reads messages of a span when it is called; `None`: the span has none."""
 
 
-def nothing() -> None:
+def nothing(_: SpanNode) -> None:
     """The reading of a span without messages."""
 
 
@@ -56,20 +56,20 @@ class ModelStep(msgspec.Struct):
     def read_given(self) -> list[Message] | None:
         """The messages that the model was given; `None` if the span has none."""
         if self._given is UNSET:
-            self._given = _read(self.given)
+            self._given = read(self.given, self.node)
         return self._given
 
     def read_answer(self) -> list[Message] | None:
         """What the model answered; `None` if the span does not say."""
         if self._answer is UNSET:
-            self._answer = _read(self.answer)
+            self._answer = read(self.answer, self.node)
         return self._answer
 
 
-def _read(reading: Reading) -> list[Message] | None:
-    """Messages that have no known shape are none: a recording may hold anything under a known name."""
+def read(reading: Reading, node: SpanNode) -> list[Message] | None:
+    """Messages of a span. Those that have no known shape are none: a recording may hold anything under a known name."""
     try:
-        return reading()
+        return reading(node)
     except (AttributeError, KeyError, TypeError, ValueError):
         return None
 

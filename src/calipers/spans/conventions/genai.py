@@ -6,7 +6,6 @@ of such events in an attribute (`events`), as pydantic-ai first had it. Framewor
 """
 
 import math
-from functools import partial
 from typing import Any, Final
 
 from msgspec import UNSET
@@ -35,6 +34,8 @@ CONVERSATION: Final = (_CONVERSATION_ID, "session.id")
 
 _GIVEN: Final = "gen_ai.input.messages"
 _ANSWER: Final = "gen_ai.output.messages"
+_GOOGLE: Final = "gcp.vertex.agent.event_id"
+"""What spans of Google's Agent Development Kit have."""
 _NOT_TOOLS: Final = frozenset({"(merged tools)"})
 _NO_ID: Final = frozenset({"", "<not specified>"})
 _ROLES: Final = {
@@ -60,18 +61,24 @@ def read(node: SpanNode) -> Step | None:
         return _tool(node, conversation)
     error = None if node.status != "error" else failure_of(node)
     if operation in MODELS:
+        asked = attributes.get("gen_ai.usage.input_tokens")  # what most spans have is read at a glance
+        if type(asked) is not int or asked < 0:
+            asked = count(attributes, "gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens")
+        answered = attributes.get("gen_ai.usage.output_tokens")
+        if type(answered) is not int or answered < 0:
+            answered = count(attributes, "gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens")
         return ModelStep(
             node,
             CONVENTION,
             text(attributes, "gen_ai.response.model", "gen_ai.request.model"),
             conversation,
-            count(attributes, "gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens"),
-            count(attributes, "gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens"),
+            asked,
+            answered,
             None if "operation.cost" not in attributes else _cost(attributes),
             error,
             text(attributes, "gen_ai.response.id"),
-            given=partial(_messages, node, _GIVEN),
-            answer=partial(_messages, node, _ANSWER),
+            given=_given,
+            answer=_answer,
         )
     if operation in AGENTS:
         return AgentStep(
@@ -80,7 +87,7 @@ def read(node: SpanNode) -> Step | None:
             conversation=conversation,
             output_text=text(attributes, "final_result"),
             error=error,
-            history=partial(_history, attributes)
+            history=_history
             if "pydantic_ai.all_messages" in attributes or "all_messages_events" in attributes
             else nothing,
         )
@@ -123,7 +130,7 @@ def _tool(node: SpanNode, conversation: str | None) -> ToolStep | None:
         error = "failed"
     if output is not UNSET:
         output = told(decoded(output))
-        if "gcp.vertex.agent.event_id" in attributes:
+        if _GOOGLE in attributes:
             output = unwrapped(output)
     return ToolStep(
         node,
@@ -140,11 +147,20 @@ def _tool(node: SpanNode, conversation: str | None) -> ToolStep | None:
 # ---------------------------------------------------------------------- messages
 
 
+def _given(node: SpanNode) -> list[Message] | None:
+    return _messages(node, _GIVEN)
+
+
+def _answer(node: SpanNode) -> list[Message] | None:
+    return _messages(node, _ANSWER)
+
+
 def _messages(node: SpanNode, name: str) -> list[Message] | None:
     """What a model was given, or answered."""
     attributes = node.attributes
     if name in attributes:
-        return _google_results(read_messages(attributes[name]), attributes)
+        messages = read_messages(attributes[name])
+        return messages if _GOOGLE not in attributes else _google_results(messages)
     if "events" in attributes:
         listed = structured(attributes["events"])
         return _from_events(
@@ -160,15 +176,14 @@ def _messages(node: SpanNode, name: str) -> list[Message] | None:
             found.extend(read_messages(event.attributes[name]))
             seen = True
     if seen:
-        return _google_results(found, attributes)
+        return found if _GOOGLE not in attributes else _google_results(found)
     return _from_events([(event.name, event.attributes) for event in node.events], name)
 
 
-def _google_results(messages: list[Message], attributes: dict[str, Any]) -> list[Message]:
-    if "gcp.vertex.agent.event_id" in attributes:
-        for _, part in parts_of(messages):
-            if isinstance(part, Result):
-                part.output = unwrapped(part.output)
+def _google_results(messages: list[Message]) -> list[Message]:
+    for _, part in parts_of(messages):
+        if isinstance(part, Result):
+            part.output = unwrapped(part.output)
     return messages
 
 
@@ -207,8 +222,9 @@ def _blocks(body: dict[str, Any]) -> dict[str, Any]:
     return body | {"content": content} if is_bedrock else body
 
 
-def _history(attributes: dict[str, Any]) -> list[Message]:
+def _history(node: SpanNode) -> list[Message]:
     """All messages of a run of pydantic-ai; earlier ones of its conversation are left out."""
+    attributes = node.attributes
     begin = attributes.get("pydantic_ai.new_message_index")
     begin = begin if type(begin) is int else 0
     if "pydantic_ai.all_messages" in attributes:

@@ -3,8 +3,7 @@
 The same request has a second span inside, by OpenTelemetry's conventions and without messages.
 """
 
-from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from calipers.spans.messages import Message, read_messages, structured
 from calipers.spans.steps import ModelStep, Step, count, failure_of, text
@@ -24,17 +23,17 @@ def read(node: SpanNode) -> Step | None:
         input_tokens=count(attributes, "gen_ai.usage.input_tokens"),
         output_tokens=count(attributes, "gen_ai.usage.output_tokens"),
         error=failure_of(node),
-        given=partial(_given, attributes),
-        answer=partial(_answer, attributes),
+        given=_given,
+        answer=_answer,
     )
 
 
-def _given(attributes: dict[str, Any]) -> list[Message] | None:
-    sent = structured(attributes.get("gcp.vertex.agent.llm_request"))
+def _given(node: SpanNode) -> list[Message] | None:
+    sent = structured(node.attributes.get("gcp.vertex.agent.llm_request"))
     return read_messages(sent["contents"]) if isinstance(sent, dict) and "contents" in sent else None
 
 
-def _answer(attributes: dict[str, Any]) -> list[Message] | None:
-    received = structured(attributes.get("gcp.vertex.agent.llm_response"))
+def _answer(node: SpanNode) -> list[Message] | None:
+    received = structured(node.attributes.get("gcp.vertex.agent.llm_response"))
     content = received.get("content") if isinstance(received, dict) else None
     return None if content is None else read_messages([content])

@@ -6,7 +6,6 @@ stand in a dumped message, among keyword arguments, or printed by Python. `input
 messages; no instrumentation writes them, and `exported_spans` does.
 """
 
-from functools import partial
 from typing import Any, Final
 
 import msgspec
@@ -51,8 +50,8 @@ def read(node: SpanNode) -> Step | None:
             input_tokens=count(attributes, "llm.token_count.prompt"),
             output_tokens=count(attributes, "llm.token_count.completion"),
             error=failure_of(node),
-            given=partial(_given, attributes),
-            answer=partial(_answer, attributes),
+            given=_given,
+            answer=_answer,
         )
     if kind == "AGENT" or node.parent_span_id is None:  # a graph of LangGraph has no other span for its run
         given, output = text(attributes, "input.value"), text(attributes, "output.value")
@@ -133,14 +132,16 @@ def _arguments(attributes: dict[str, Any]) -> dict[str, Any] | UnsetType:
 # ---------------------------------------------------------------------- messages
 
 
-def _answer(attributes: dict[str, Any]) -> list[Message] | None:
+def _answer(node: SpanNode) -> list[Message] | None:
+    attributes = node.attributes
     if "output.messages" in attributes:
         listed = attributes["output.messages"]
         return None if listed is None else read_messages(listed)
     return _flattened(attributes, _ANSWER)
 
 
-def _given(attributes: dict[str, Any]) -> list[Message] | None:
+def _given(node: SpanNode) -> list[Message] | None:
+    attributes = node.attributes
     if "input.messages" in attributes:
         listed = attributes["input.messages"]
         return None if listed is None else read_messages(listed)

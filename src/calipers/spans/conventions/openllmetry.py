@@ -3,7 +3,6 @@
 Messages are flattened into attributes. `traceloop.span.kind` marks functions as tools or agents.
 """
 
-from functools import partial
 from typing import Any, Final
 
 from msgspec import UNSET, UnsetType
@@ -46,8 +45,8 @@ def read(node: SpanNode) -> Step | None:
         output_tokens=count(attributes, "gen_ai.usage.completion_tokens", "gen_ai.usage.output_tokens"),
         error=failure_of(node),
         response_id=text(attributes, "gen_ai.response.id"),
-        given=partial(_flattened, attributes, "gen_ai.prompt."),
-        answer=partial(_flattened, attributes, "gen_ai.completion."),
+        given=_given,
+        answer=_answer,
     )
 
 
@@ -59,6 +58,14 @@ def _arguments(attributes: dict[str, Any]) -> dict[str, Any] | UnsetType:
     if isinstance(inputs, dict):
         return inputs
     return named if isinstance(named, dict) and not given.get("args") else UNSET
+
+
+def _given(node: SpanNode) -> list[Message] | None:
+    return _flattened(node.attributes, "gen_ai.prompt.")
+
+
+def _answer(node: SpanNode) -> list[Message] | None:
+    return _flattened(node.attributes, "gen_ai.completion.")
 
 
 def _flattened(attributes: dict[str, Any], prefix: str) -> list[Message] | None:

@@ -1,7 +1,6 @@
 """The Vercel AI SDK's own names: `ai.operationId` says what a span is."""
 
-from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from msgspec import UNSET
 
@@ -66,17 +65,18 @@ def read(node: SpanNode) -> Step | None:
         ),
         error=failure_of(node),
         response_id=text(attributes, "ai.response.id", "gen_ai.response.id"),
-        given=partial(_given, attributes),
-        answer=partial(_answer, attributes),
+        given=_given,
+        answer=_answer,
     )
 
 
-def _given(attributes: dict[str, Any]) -> list[Message] | None:
-    sent = attributes.get("ai.prompt.messages")
+def _given(node: SpanNode) -> list[Message] | None:
+    sent = node.attributes.get("ai.prompt.messages")
     return None if sent is None else read_messages(sent)
 
 
-def _answer(attributes: dict[str, Any]) -> list[Message] | None:
+def _answer(node: SpanNode) -> list[Message] | None:
+    attributes = node.attributes
     said, asked = attributes.get("ai.response.text"), structured(attributes.get("ai.response.toolCalls"))
     if said is None and asked is None:
         return None
