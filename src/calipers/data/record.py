@@ -18,7 +18,7 @@ from calipers.data.redaction import SHORTEST_KEY, masked, masked_fields
 from calipers.data.result import EvaluationResult, EvaluatorFailure, Scalar, SkippedEvaluation, kind_of
 from calipers.data.result_names import Names
 from calipers.data.spending import judge_metrics
-from calipers.data.trace import ToolCall, Trace, secrets_of
+from calipers.data.trace import ToolCall, Trace, holds_no_secret, secrets_of
 from calipers.errors import InvalidOptionError, OtherLoopError
 
 _StructT = TypeVar("_StructT", bound=msgspec.Struct)
@@ -237,8 +237,8 @@ def hide_secrets(record: ReportCase[Any, Any, Any] | ReportCaseFailure[Any, Any,
     """
     known: list[str] = []
     hidden = False
-    if (trace := record.trace) is not None:
-        known = [] if trace.keep_secrets else secrets_of(trace.tool_calls)
+    if (trace := record.trace) is not None and not trace.keep_secrets and not holds_no_secret(trace):
+        known = secrets_of(trace.tool_calls)
         record.trace = trace.without_secrets(known)
         hidden = record.trace is not trace
     if isinstance(record, ReportCaseFailure):

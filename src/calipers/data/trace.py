@@ -594,9 +594,10 @@ class Trace:
         """
         if self.keep_secrets:
             return self
-        known = secrets_of(self.tool_calls) if known is None else known
-        if not known and _is_clean(self):
-            return self
+        if known is None:
+            if holds_no_secret(self):
+                return self
+            known = secrets_of(self.tool_calls)
         turns = [_turn_without_secrets(turn, known) for turn in self.turns]
         told = {name: masked(getattr(self, name), known) for name in _TEXTS}
         told["metadata"] = masked_fields(self.metadata, known)
@@ -730,8 +731,8 @@ _TEXTS: Final = ("agent_name", "model", "input_text", "output_text", "tags")
 """What may hold a secret in a trace, besides its turns and its metadata."""
 
 
-def _is_clean(trace: Trace) -> bool:
-    """Whether a glance shows that a trace holds no secret: its texts are looked at together, as most hold none."""
+def holds_no_secret(trace: Trace) -> bool:
+    """Whether a glance shows that a trace holds no secret. Its texts are looked at together, since most hold none."""
     texts = [trace.agent_name, trace.model or "", trace.input_text, trace.output_text, *trace.tags]
     values: list[Any] = [trace.metadata]
     for turn in trace.turns:

@@ -107,9 +107,7 @@ def _turn_data(turn: Turn) -> dict[str, Any]:
     if (asked := turn.llm_call) is not None:
         found["llm_call"] = _llm_call_data(asked, at, written)
     if (called := turn.tool_call) is not None:
-        found["tool_call"] = _tool_call_data(called)
-        if called.timestamp is at and written is not None:
-            found["tool_call"]["timestamp"] = written
+        found["tool_call"] = _tool_call_data(called, at, written)
     return found
 
 
@@ -143,7 +141,31 @@ def _llm_call_data(call: LLMCall, at: datetime | None, written: str | None) -> d
     return found
 
 
-def _tool_call_data(call: ToolCall) -> dict[str, Any]:
+def _tool_call_data(call: ToolCall, at: datetime | None, written: str | None) -> dict[str, Any]:
+    """A call as data. `written` is the time `at` as text, if it is known."""
+    name, took, call_id = call.name, call.latency_ms, call.call_id
+    if not (
+        (type(name) is str and name.isascii() and type(call.arguments) is dict)
+        and (took is None or (type(took) is float and 0 <= took < math.inf))
+        and (call_id is None or (type(call_id) is str and call_id.isascii()))
+        and (call.timestamp is at and written is not None)
+        and (call.error is None and call.success is True and not call.keep_secrets and not call.unknown)
+    ):
+        return _any_tool_call_data(call)
+    found: dict[str, Any] = {"name": name}  # what most calls of a recording tell
+    if call.arguments:
+        found["arguments"] = plain(call.arguments)
+    if (output := plain(call.output)) is not None:
+        found["output"] = output
+    if took is not None:
+        found["latency_ms"] = took
+    if call_id is not None:
+        found["call_id"] = call_id
+    found["timestamp"] = written
+    return found
+
+
+def _any_tool_call_data(call: ToolCall) -> dict[str, Any]:
     found = _told(call, _TOOL_CALL_FIELDS)
     if bool(call.success) is not (call.error is None):
         found["success"] = bool(call.success)

@@ -212,10 +212,11 @@ def read_pieces(
                     singly = not several
                     continue
                 try:
-                    data, place = scan(written, place)
+                    data, size = scan(written[place:])  # only the rest: an error counts the lines before it
                 except ValueError:  # it is not whole yet
                     pass
                 else:
+                    place += size
                     yield list(_read_one(kind, data))
                     continue
             elif place < len(written):

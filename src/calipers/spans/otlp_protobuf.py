@@ -191,13 +191,21 @@ def _level(
     is_lowest = len(numbers) == 1
     place = begin
     while place < end:
-        try:
-            key, inside, stop = _field(data, place, end)
-        except CutError:
-            opened = _open_field(data, place, end)
-            if opened is not None and opened[0] == wanted and not is_lowest:
-                _level(found, data, opened[1], end, numbers[1:])
-            raise
+        if (
+            (place + 2 < end and data[place] == wanted)
+            and (size := data[place + 1]) >= 0x80
+            and (more := data[place + 2]) < 0x80
+            and (stop := place + 3 + (size & 0x7F | more << 7)) <= end
+        ):  # the size in two bytes, as most spans have it
+            key, inside = wanted, place + 3
+        else:
+            try:
+                key, inside, stop = _field(data, place, end)
+            except CutError:
+                opened = _open_field(data, place, end)
+                if opened is not None and opened[0] == wanted and not is_lowest:
+                    _level(found, data, opened[1], end, numbers[1:])
+                raise
         if key != wanted:
             pass
         elif not is_lowest:
@@ -291,7 +299,9 @@ def _span(data: bytes, begin: int, end: int) -> SpanNode:
             place = stop
             continue
         if key & 7 != _BYTES or key >= 0x80:
-            if key == 0x39 and data[place + 9] == 0x41:
+            if key == 0x30 and data[place + 1] < 0x80:  # the kind of the span
+                place += 2
+            elif key == 0x39 and data[place + 9] == 0x41:
                 times = _two_times(data, place + 1)
                 place += 18
             elif key == 0x39:
