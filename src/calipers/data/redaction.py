@@ -352,7 +352,7 @@ def masked(value: Any, known: Collection[str] = ()) -> Any:
         return value
     mask = _Mask(known)
     try:
-        if not known and is_clean(value):
+        if not known and _is_clean(value):
             return value
         made = mask.of(value, ())
     except Exception:  # changed by another thread meanwhile, or raises when it is read
@@ -378,23 +378,43 @@ _PLAIN_NUMBERS: Final = frozenset({bool, int, float})
 _PLAIN_CONTAINERS: Final = frozenset({str, tuple, list, dict})
 
 
-def is_clean(value: Any, deep: int = 0) -> bool:
+def _is_clean(value: Any) -> bool:
     """Whether a glance shows that a value holds no secret. Most data is plain and holds none, and needs no copy."""
+    texts: list[str] = []
+    return gather_texts(value, texts) and all(masked_text(text) == text for text in texts)
+
+
+def gather_texts(value: Any, texts: list[str], deep: int = 0) -> bool:
+    """Add the texts in a value to a list; whether a look at these is enough to know that the value holds no secret."""
     kind = type(value)
     if kind is str:
-        return bool(masked_text(value) == value)
+        texts.append(value)
+        return True
     if kind is dict:
         if not value.keys().isdisjoint(_ENTRY_KEYS):
             return False
         for name, item in value.items():
-            if type(name) is not str or is_secret_name(name) or masked_text(name) != name:
+            if type(name) is not str or not _is_ordinary_name(name):
                 return False
-            if type(item) not in _PLAIN_NUMBERS and (deep > _DEEPEST or not is_clean(item, deep + 1)):
+            kind = type(item)
+            if kind is str:
+                texts.append(item)
+            elif kind not in _PLAIN_NUMBERS and (deep > _DEEPEST or not gather_texts(item, texts, deep + 1)):
                 return False
         return True
     if kind is list:
-        return deep <= _DEEPEST and not _are_pairs(value) and all(is_clean(item, deep + 1) for item in value)
+        return (
+            deep <= _DEEPEST
+            and not _are_pairs(value)
+            and all(gather_texts(item, texts, deep + 1) for item in value)
+        )
     return value is None or kind in _PLAIN_NUMBERS
+
+
+@lru_cache(maxsize=4096)
+def _is_ordinary_name(name: str) -> bool:
+    """Whether a name neither says that what stands under it is a secret, nor holds one."""
+    return not is_secret_name(name) and masked_text(name) == name
 
 
 class _Mask:

@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import msgspec
 
 from calipers.data.pydantic_field import written_as
-from calipers.data.redaction import is_clean, is_free_of_secrets, masked, masked_fields, secrets_in
+from calipers.data.redaction import gather_texts, is_free_of_secrets, masked, masked_fields, secrets_in
 from calipers.errors import InvalidTraceError
 
 from .argument_checks import check_flag, check_number, check_whole_number
@@ -734,20 +734,22 @@ _TEXTS: Final = ("agent_name", "model", "input_text", "output_text", "tags")
 def holds_no_secret(trace: Trace) -> bool:
     """Whether a glance shows that a trace holds no secret. Its texts are looked at together, since most hold none."""
     texts = [trace.agent_name, trace.model or "", trace.input_text, trace.output_text, *trace.tags]
-    values: list[Any] = [trace.metadata]
-    for turn in trace.turns:
-        texts.append(turn.content)
-        if (asked := turn.llm_call) is not None:
-            texts += (asked.model, asked.input_text, asked.output_text)
-            values.append(asked.metadata)
-        if (called := turn.tool_call) is not None and not called.keep_secrets:
-            texts += (called.name, called.error or "")
-            values += (called.arguments, called.output)
     try:
-        return is_free_of_secrets("\n".join(texts)) and all(
-            value is None or is_clean(value) for value in values
-        )
-    except Exception:  # a value that raises when it is read, or a field that holds no text
+        if not gather_texts(trace.metadata, texts):
+            return False
+        for turn in trace.turns:
+            if turn.content:
+                texts.append(turn.content)
+            if (asked := turn.llm_call) is not None:
+                texts += (asked.model, asked.input_text, asked.output_text)
+                if asked.metadata and not gather_texts(asked.metadata, texts):
+                    return False
+            if (called := turn.tool_call) is not None and not called.keep_secrets:
+                texts += (called.name, called.error or "")
+                if not gather_texts(called.arguments, texts) or not gather_texts(called.output, texts):
+                    return False
+        return is_free_of_secrets("\n".join(texts))
+    except Exception:  # what raises when it is read, or a field that holds no text
         return False
 
 
