@@ -5,13 +5,24 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from calipers import Case, CaseLifecycle, Dataset, EvaluationReason, Evaluator
 from calipers.agents import EvalResult, EvalVerdict, TraceRecorder, tool
 from calipers.data.attempt import record_trace, set_eval_attribute
 from calipers.data.redaction import REDACTED
 from calipers.data.result import Skipped
-from calipers.data.trace import LLMCall, ToolCall, Trace, Turn, TurnType, joined
+from calipers.data.trace import (
+    LLMCall,
+    ToolCall,
+    Trace,
+    Turn,
+    TurnType,
+    holds_no_secret,
+    joined,
+    secrets_of,
+)
 from calipers.evaluators import HasMatchingSpan, ReportEvaluator, ToolCallsMatch
 from calipers.report.analysis import ScalarResult, TableResult
 from calipers.rollouts import ChatTarget, Environment, Graph, Node, RolloutTask
@@ -374,3 +385,39 @@ def test_of_traces_that_are_joined_only_one_that_keeps_its_secrets_tells_them():
     open_one = Trace(tool_calls=[ToolCall("a", {"password": "open-sesame"})], keep_secrets=True)
     told = joined([LOGIN, open_one]).without_secrets()
     assert [call.arguments["password"] for call in told.tool_calls] == [REDACTED, "open-sesame"]
+
+
+_PIECES = [
+    "Oslo",
+    "sk-proj-Abc123def456ghi7",
+    "password=hunter22",
+    "api_key",
+    "token",
+    ": ",
+    "=",
+    "@",
+    "://",
+    "'",
+    '"',
+    "\n",
+]
+_TEXTS = st.lists(st.sampled_from(_PIECES), max_size=4).map("".join)
+_VALUES = st.recursive(
+    st.none() | st.integers() | _TEXTS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_TEXTS, inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@given(
+    said=st.lists(_TEXTS, max_size=3),
+    arguments=st.dictionaries(_TEXTS, _VALUES, max_size=3),
+    output=_VALUES,
+    metadata=st.dictionaries(_TEXTS, _VALUES, max_size=2),
+)
+def test_a_trace_that_is_seen_at_a_glance_to_hold_no_secret_holds_none(said, arguments, output, metadata):
+    turns = [Turn(turn_type=TurnType.USER_MESSAGE, content=text) for text in said]
+    turns.append(Turn(tool_call=ToolCall("find", arguments, output=output)))
+    trace = Trace(turns=turns, output_text="".join(said), metadata=metadata)
+    if holds_no_secret(trace):
+        assert trace.without_secrets(secrets_of(trace.tool_calls)) is trace

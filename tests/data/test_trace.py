@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calipers import LLMCall, ToolCall, Trace, Turn
-from calipers.data.trace import TurnType, observed_call, observed_turn
+from calipers.data.trace import TurnType, observed_call, observed_trace, observed_turn
 from calipers.errors import InvalidTraceError
 
 
@@ -135,6 +135,29 @@ def test_what_a_recording_observed_is_what_the_classes_make_of_it(error, unknown
         assert (turn.turn_type, turn.turn_id) == (same.turn_type, same.turn_id)
         for again in (copy.deepcopy(turn), pickle.loads(pickle.dumps(turn)), dataclasses.replace(turn)):
             assert again == turn
+
+
+@pytest.mark.parametrize("models", [[], ["m"], ["m", "m"], ["m", "other"]])
+def test_a_trace_that_a_recording_observed_is_what_the_class_makes_of_it(models):
+    turns = [Turn(turn_type="user_message", content="hi", turn_id="1", timestamp=START)]
+    turns += [Turn(llm_call=LLMCall(model=model, input_tokens=3, output_tokens=1)) for model in models]
+    turns.append(Turn(tool_call=ToolCall("a", {"x": 1}, latency_ms=2.0)))
+    told = {
+        "agent_name": "travel",
+        "input_text": "hi",
+        "output_text": "done",
+        "turns": turns,
+        "total_latency_ms": 5.0,
+        "metadata": {"conversation_id": "c"},
+        "records_calls": True,
+        "trace_id": "1",
+        "created_at": START,
+    }
+    trace, same = observed_trace(**told), Trace(**told)
+    for each in dataclasses.fields(Trace):
+        assert getattr(trace, each.name) == getattr(same, each.name), each.name
+    for again in (copy.deepcopy(trace), pickle.loads(pickle.dumps(trace)), dataclasses.replace(trace)):
+        assert again == same
 
 
 def test_totals_follow_from_the_calls_unless_they_are_given():

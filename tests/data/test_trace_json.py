@@ -82,6 +82,10 @@ def traces(values, text):
     return by_turns | by_calls
 
 
+START = datetime(2026, 1, 1, tzinfo=UTC)
+LATER = datetime(2026, 1, 2, tzinfo=UTC)
+
+
 def through_json(data):
     return json.loads(json.dumps(data, allow_nan=False, ensure_ascii=False).encode())
 
@@ -102,6 +106,27 @@ def test_whatever_a_trace_holds_what_comes_back_is_written_the_same(trace):
 @given(traces(JSON, TEXT))
 def test_a_trace_that_was_written_field_by_field_is_read_as_well(trace):
     assert plain(read_trace(plain(trace))) == plain(trace)
+
+
+@pytest.mark.parametrize("at", [START, None])
+@pytest.mark.parametrize(
+    "call",
+    [
+        ToolCall("a", {"x": [1, "é"]}, output=0, latency_ms=1.5, call_id="7", timestamp=START),
+        ToolCall("a", output="é", timestamp=START),
+        LLMCall(model="m", input_tokens=1, output_text="hi", latency_ms=0.0, call_id="", timestamp=START),
+        LLMCall(model="m", output_tokens=2, timestamp=START, cost=0.5, metadata={"a": 1}),
+    ],
+    ids=repr,
+)
+def test_a_call_is_written_the_same_whether_or_not_its_turn_has_its_time(call, at):
+    """Calls that begin with their turn are written by a shorter way."""
+    word = "tool_call" if isinstance(call, ToolCall) else "llm_call"
+    (turn,) = trace_data(Trace(turns=[Turn(**{word: call}, timestamp=at)]))["turns"]
+    assert turn[word] == trace_data(Trace(turns=[Turn(**{word: call}, timestamp=LATER)]))["turns"][0][word]
+    assert read_trace(trace_data(Trace(turns=[Turn(**{word: call}, timestamp=at)]))).turns[0] == Turn(
+        **{word: call}, timestamp=at
+    )
 
 
 def test_defaults_are_left_out_and_calls_are_written_once():

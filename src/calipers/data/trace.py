@@ -474,7 +474,7 @@ def observed_trace(
     own["output_text"] = output_text
     own["turns"] = turns = tuple(turns)
     own["llm_calls"] = asked = tuple([call for turn in turns if (call := turn.llm_call) is not None])
-    own["tool_calls"] = tuple([call for turn in turns if (call := turn.tool_call) is not None])
+    own["tool_calls"] = tuple([called for turn in turns if (called := turn.tool_call) is not None])
     given = answered = 0
     models: set[str] = set()
     for call in asked:

@@ -100,7 +100,7 @@ class TraceInbox:
             if trace is None:
                 self.late[item.trace_id] = self.late.get(item.trace_id, 0) + isinstance(item, SpanNode)
                 continue
-            if type(item) is SpanLog:
+            if isinstance(item, SpanLog):
                 trace.logs[log_key(item, seen)] = item
             elif item.span_id in trace.spans:
                 continue

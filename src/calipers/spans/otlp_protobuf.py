@@ -281,20 +281,17 @@ def _span(data: bytes, begin: int, end: int) -> SpanNode:
     while place < end:  # as `_fields` does it, without a generator: this is where the time goes
         key = data[place]
         if key == 0x4A:  # an attribute, as most fields are
-            size = data[place + 1]
-            place += 2
-            if size >= 0x80:
+            size, place = data[place + 1], place + 2
+            is_short = size < 0x80
+            if not is_short:
                 size, place = _varint(data, place - 1)
-                stop = place + size
-                if stop > end:
-                    raise CutError("the data ends within a field")
-                name_of, value = _pair(data, place, stop)
-            else:
-                stop = place + size
-                if stop > end:
-                    raise CutError("the data ends within a field")
+            if (stop := place + size) > end:
+                raise CutError("the data ends within a field")
+            if is_short:
                 written = data[place:stop]
                 name_of, value = known(written) or _short_pair(written)
+            else:
+                name_of, value = _pair(data, place, stop)
             attributes[name_of] = value
             place = stop
             continue
@@ -327,11 +324,7 @@ def _span(data: bytes, begin: int, end: int) -> SpanNode:
         elif key == 0x5A:
             events.append(_event(data, place, stop))
         elif key == 0x7A:
-            for field, told, limit in _fields(data, place, stop):
-                if field == 2:
-                    status_message = _text(data, told, limit)
-                elif field == 3:
-                    status = _STATUS.get(told, "unset")
+            status, status_message = _status(data, place, stop)
         place = stop
     return read_span(
         name,
@@ -345,6 +338,17 @@ def _span(data: bytes, begin: int, end: int) -> SpanNode:
         tuple(events) if events else (),
         status_message,
     )
+
+
+def _status(data: bytes, begin: int, end: int) -> tuple[SpanStatus, str]:
+    status: SpanStatus = "unset"
+    message = ""
+    for number, value, stop in _fields(data, begin, end):
+        if number == 2:
+            message = _text(data, value, stop)
+        elif number == 3:
+            status = _STATUS.get(value, "unset")
+    return status, message
 
 
 def _event(data: bytes, begin: int, end: int) -> SpanEvent:

@@ -120,9 +120,8 @@ def runs_in(tree: SpanTree) -> tuple[list[Run], list[SpanNode]]:
             conversation = text(node.attributes, *genai.CONVERSATION) or above.conversation
             unread.append(node)
         else:
-            kind = type(step)
             conversation = step.conversation or above.conversation
-            if agent is None and kind is AgentStep:
+            if agent is None and isinstance(step, AgentStep):
                 agent = node
             key = node.trace_id, 0 if agent is None else id(agent)
             into = found.get(key)
@@ -130,12 +129,12 @@ def runs_in(tree: SpanTree) -> tuple[list[Run], list[SpanNode]]:
                 into = found[key] = _Found(conversation)
             elif into.conversation is None:
                 into.conversation = conversation
-            if kind is ModelStep:
+            if isinstance(step, ModelStep):
                 into.models.append((step, request))
                 request = step
             else:
                 request = None
-                if kind is ToolStep:
+                if isinstance(step, ToolStep):
                     into.tools.append(step)
                 else:
                     into.agents.append(step)

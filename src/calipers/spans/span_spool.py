@@ -89,7 +89,7 @@ class SpanSpool:
         waiting = self._waiting
         trace_id = waiting[0].trace_id if waiting else None
         for item in items:
-            if type(item) is SpanLog:
+            if isinstance(item, SpanLog):
                 self._write_waiting()
                 trace_id = None
                 self._write(self._number_of(item.trace_id), _packed_log(item))
