@@ -177,7 +177,16 @@ def keep_faults(store: Store) -> str:
                 continue
         return 0
 
-    cases = [Case(name=item, inputs=item, expected_output=price) for item, price in PRICES.items()]
+    cases = [
+        Case(
+            name=item,
+            inputs=item,
+            expected_output=price,
+            metadata={"shop": ("de", "fr")[place % 2]},
+            tags=(item,),
+        )
+        for place, (item, price) in enumerate(PRICES.items())
+    ]
     dataset = Dataset(name="prices", cases=cases, evaluators=[EqualsExpected()])
     faulty = with_faults(dataset, "error@0.5,partial@0.5,stale")
     return kept(faulty.evaluate_sync(robust, name="under faults", store=store, seed=1, progress=False))

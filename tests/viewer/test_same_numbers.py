@@ -142,14 +142,14 @@ def test_the_list_of_runs_and_the_trend_have_the_numbers_of_calipers_runs(
     assert points == {row.id: row.rate for row in rows}
 
 
-@pytest.mark.parametrize("kind", ["desk", "clustered", "agent", "charts"])
+@pytest.mark.parametrize("kind", ["desk", "clustered", "agent", "charts", "faults"])
 def test_slices_have_the_numbers_that_slice_by_prints(
     kept: tuple[Path, dict[str, str]], viewed: ViewedStore, kind: str
 ) -> None:
     path, runs = kept
     run = runs[kind]
     until(lambda: viewed.index(run).state.state, lambda state: state == "ready")
-    field = "shop" if kind == "agent" else "lang"
+    field = "shop" if kind in {"agent", "faults"} else "lang"
     printed = calipers(path, "show", run, "--include-cases", "none", "--slice-by", field)
     for slices, prefix in (
         (slices_answer(viewed, run, by=field_text("meta", field)), f"{field}="),

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calipers import Case, Dataset, EvaluationReason, Skipped
+from calipers.agents import with_faults
 from calipers.report.failure_groups import concentrations, failure_groups
 from calipers.report.run_slices import RunSlices
 from calipers.stores import MemoryStore
@@ -39,7 +40,7 @@ def task(inputs):
     return ["salut", "hallo", "none", "yes"][inputs % 4] + "!" * (inputs % 7)
 
 
-def kept(store, *, cases, repeat, clustered):
+def kept(store, *, cases, repeat, clustered, faults=False):
     made = [
         Case(
             name=f"case {n}",
@@ -57,6 +58,8 @@ def kept(store, *, cases, repeat, clustered):
         for n in range(cases)
     ]
     dataset = Dataset(name="cut", cases=made, evaluators=[right, length, tone])
+    if faults:
+        dataset = with_faults(dataset, "error,stale")
     report = dataset.evaluate_sync(task, store=store, repeat=repeat, progress=False)
     return store.report(report.reuse.run)
 
@@ -70,10 +73,10 @@ def seen(estimate):
 
 
 @settings(max_examples=6)
-@given(cases=st.integers(2, 90), repeat=st.integers(1, 2), clustered=st.booleans())
-def test_the_viewer_cuts_a_run_as_its_report_is_cut(cases, repeat, clustered):
+@given(cases=st.integers(2, 90), repeat=st.integers(1, 2), clustered=st.booleans(), faults=st.booleans())
+def test_the_viewer_cuts_a_run_as_its_report_is_cut(cases, repeat, clustered, faults):
     with MemoryStore() as store, closing(ViewedStore(store)) as viewed:
-        report = kept(store, cases=cases, repeat=repeat, clustered=clustered)
+        report = kept(store, cases=cases, repeat=repeat, clustered=clustered, faults=faults)
         run = RunSlices([*report.cases, *report.failures])
         index = viewed.index(report.reuse.run)
         assert run.fields() == index.slice_fields()

@@ -1,6 +1,7 @@
 """A report cut by a field: a tag, a field of the metadata, a cluster, a label, or what the trace tells; `calipers.report.cut` says what of.
 
-A slice is the attempts that have a value. An attempt may be in several slices of one field, as it may have several tags.
+A slice is the attempts that have a value. An attempt may be in several slices of one field, as it may have several tags. An attempt under a fault
+of the agent's tools counts in the slice of that fault alone, as everywhere, and every slice is held against attempts without faults.
 """
 
 from collections.abc import Hashable, Iterable, Sequence
@@ -9,8 +10,9 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from calipers.data.case import FAULT_TAG, NO_FAULT
 from calipers.data.jsonable import plain
-from calipers.data.record import ReportCase, ReportCaseFailure
+from calipers.data.record import ReportCase, ReportCaseFailure, counted_tags
 from calipers.data.result import kind_of
 from calipers.stats.case_moments import CaseMoments
 
@@ -21,6 +23,10 @@ from .summary import Summary
 
 _FIELDS: Final = ("tag", "cluster", "tool", "agent", "model")
 """Fields without a key by which attempts can be cut."""
+
+
+WITHOUT_FAULTS: Final = term_of("tag", "", f"{FAULT_TAG}{NO_FAULT}")
+"""The term that finds the attempts that no fault was planned for, in a run under faults."""
 
 
 class FieldSlice(NamedTuple):
@@ -73,6 +79,8 @@ class RunSlices:
         ]
         """The case of each attempt, by number."""
         self.cases = len(places)
+        self._is_clean = [record.fault is None for record in self.records]
+        self._has_faults = not all(self._is_clean)
         clustered = any(record.cluster is not None for record in records)
         self._clusters: list[Hashable] | None = None
         if clustered:
@@ -83,7 +91,11 @@ class RunSlices:
 
     def fields(self) -> list[str]:
         """The fields by which the attempts can be cut, as a filter writes them: those of which some attempt has a value."""
-        plain = [name for name in _FIELDS if any(self._values(name, ""))]
+        plain = [
+            name
+            for name in _FIELDS
+            if any(FIELDS[name].read(record, "", Beside()) for record in self.records)
+        ]
         keys: dict[tuple[str, str], int] = {}
         for record in self.records:
             for key in _keys_of(record):
@@ -100,21 +112,34 @@ class RunSlices:
         for row, values in enumerate(self._values(field, key)):
             for value in dict.fromkeys(map(value_text, values)):
                 rows.setdefault(value, []).append(row)
-            if not values:
+            if not values and self._is_clean[row]:
                 lacking.append(row)
         counts = {value: self._count(rows[value]) for value in sorted(rows)}
         largest = sorted(counts, key=lambda value: -counts[value])[:MOST]
         made = [
-            FieldSlice(value, False, rows[value], counts[value], term_of(field, key, value))
+            FieldSlice(
+                value, False, rows[value], counts[value], self._term(term_of(field, key, value), rows[value])
+            )
             for value in largest
         ]
         if lacking:
-            made.append(FieldSlice("", True, lacking, self._count(lacking), term_without(field, key)))
+            made.append(
+                FieldSlice(
+                    "", True, lacking, self._count(lacking), self._term(term_without(field, key), lacking)
+                )
+            )
         return FieldSlices(name, made, len(rows) - len(largest))
 
     def _values(self, field: str, key: str) -> Iterable[Sequence[Any]]:
         read, nothing = FIELDS[field].read, Beside()
-        return (read(record, key, nothing) or () for record in self.records)
+        if field == "tag":
+            return (counted_tags(record) for record in self.records)
+        return ((record.fault is None and read(record, key, nothing)) or () for record in self.records)
+
+    def _term(self, term: str, rows: Sequence[int]) -> str:
+        """The term that finds a slice: where some attempts were made under faults, without these."""
+        is_clean = self._has_faults and self._is_clean[rows[0]]
+        return f"{term} {WITHOUT_FAULTS}" if is_clean and term != WITHOUT_FAULTS else term
 
     def _count(self, rows: Iterable[int]) -> int:
         return len({self.case_of[row] for row in rows})
@@ -148,7 +173,10 @@ class RunSlices:
             inside = bytearray(len(listed))
             for row in each.rows:
                 inside[row] = known[row]
-            outside = [has and not taken for has, taken in zip(known, inside, strict=True)]
+            outside = [
+                has and clean and not taken
+                for has, clean, taken in zip(known, self._is_clean, inside, strict=True)
+            ]
             made.append(cut(self._cases(listed, inside), self._cases(listed, outside), measured.scale))
         return adjusted(made)
 

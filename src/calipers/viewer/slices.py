@@ -6,10 +6,12 @@ import msgspec
 import numpy as np
 
 from calipers.data.argument_checks import did_you_mean
+from calipers.data.case import FAULT_TAG, NO_FAULT
 from calipers.errors import InvalidOptionError
 from calipers.report.attempt_filter import term_without, value_text
 from calipers.report.cut import CORRECTION, MOST, Adjusted, Cases, ClusteredCases, Cut, Scale, adjusted, cut
 from calipers.report.cut import estimate as estimate_of
+from calipers.report.run_slices import WITHOUT_FAULTS
 from calipers.stats.case_moments import CaseMoments
 from calipers.stats.estimate import Estimate
 
@@ -49,7 +51,14 @@ def slices(
     index = selection.index
     found = values_of(index, by)
     measured = measure(index, evaluator)
+    faulty = under_faults(index)
     chosen = selection.chosen[index.case_of]
+    clean = chosen
+    if faulty is not None:
+        clean = chosen & ~faulty
+        is_fault = np.asarray([by == "tag" and _is_fault(value) for value in found.values], np.bool_)
+        counted = clean[found.rows] | is_fault[found.codes]
+        found = found._replace(rows=found.rows[counted], codes=found.codes[counted])
     has_value = np.zeros(index.attempts, np.bool_)
     has_value[found.rows] = True
     order, counts, left_out = _largest(selection, found)
@@ -60,25 +69,23 @@ def slices(
         if deadline is not None and deadline.is_over:
             timed_out = True
             break
+        value, term = found.values[code], found.term(code)
+        if faulty is not None and term != WITHOUT_FAULTS and not (by == "tag" and _is_fault(value)):
+            term += f" {WITHOUT_FAULTS}"
         rows = found.rows[found.codes == code]
-        cuts.append(_cut(index, measured, chosen, rows[chosen[rows]]))
-        made.append(
-            Slice(
-                value=value_text(found.values[code]),
-                cases=int(counts[code]),
-                filter=found.term(code),
-                estimate=None,
-            )
-        )
-    lacking = np.flatnonzero(chosen & ~has_value)
+        rows = rows[chosen[rows]]
+        cuts.append(_cut(index, measured, clean, rows))
+        made.append(Slice(value=value_text(value), cases=int(counts[code]), filter=term, estimate=None))
+    lacking = np.flatnonzero(clean & ~has_value)
     if len(lacking) and not timed_out:
-        cuts.append(_cut(index, measured, chosen, lacking))
+        cuts.append(_cut(index, measured, clean, lacking))
         made.append(
             Slice(
                 value="(none)",
                 is_missing=True,
                 cases=len(np.unique(index.case_of[lacking])),
-                filter=term_without(found.field, found.key),
+                filter=term_without(found.field, found.key)
+                + ("" if faulty is None else f" {WITHOUT_FAULTS}"),
                 estimate=None,
             )
         )
@@ -90,7 +97,7 @@ def slices(
         left_out=left_out,
         looked_at=sum(each.p_value is not None for each in cuts),
         correction=CORRECTION,
-        whole=estimate(index, measured, np.flatnonzero(chosen)),
+        whole=estimate(index, measured, np.flatnonzero(clean)),
         timed_out=timed_out,
     )
 
@@ -104,6 +111,20 @@ def _with_cut(made: Slice, found: Adjusted) -> Slice:
         adjusted_p=found.p_value,
         differs=found.differs,
     )
+
+
+def under_faults(index: RunIndex) -> Mask | None:
+    """The attempts that were made under a fault of the agent's tools, which count in the slice of that fault alone; `None` if there are none."""
+    part = index.values("tag").parts.get("code")
+    if part is None or not any(f"{FAULT_TAG}{NO_FAULT}" in tags for tags in part.table):
+        return None
+    codes, _ = index.dense(part)
+    found: Mask = np.asarray([False, *(any(map(_is_fault, tags)) for tags in part.table)])[codes]
+    return found if found.any() else None
+
+
+def _is_fault(tag: object) -> bool:
+    return isinstance(tag, str) and tag.startswith(FAULT_TAG) and tag != f"{FAULT_TAG}{NO_FAULT}"
 
 
 def _largest(selection: Selection, found: FieldValues) -> tuple[list[int], Array, int]:
@@ -164,9 +185,9 @@ def estimate(index: RunIndex, measured: Measured, rows: Array) -> Estimate | Non
     return estimate_of(_cases(index, measured, rows), measured.scale)
 
 
-def _cut(index: RunIndex, measured: Measured, chosen: Mask, rows: Array) -> Cut:
-    """Some attempts beside the rest of those that were chosen."""
-    rest = chosen.copy()
+def _cut(index: RunIndex, measured: Measured, clean: Mask, rows: Array) -> Cut:
+    """Some attempts beside the rest of those that were chosen and made without faults."""
+    rest = clean.copy()
     rest[rows] = False
     return cut(_cases(index, measured, rows), _cases(index, measured, np.flatnonzero(rest)), measured.scale)
 

@@ -161,7 +161,7 @@ function Report({ answer, row, progress, place, cases }: ReportOptions) {
         {answer.index.state === "reading" && <Reading read={progress?.index?.read ?? answer.index.read} of={answer.index.of} />}
         {isEmpty && <p class="empty">{TEXTS.run.noAttempts}</p>}
         {answer.headline ? (
-          <HeadlineView headline={answer.headline} cases={cases} />
+          <HeadlineView headline={answer.headline} cases={cases} hasFaults={answer.faults} />
         ) : (
           answer.no_headline && (
             <p class="headline-none">
@@ -265,7 +265,7 @@ function Reading({ read, of }: { read: number; of: number }) {
   );
 }
 
-function HeadlineView({ headline, cases }: { headline: Headline; cases: (q?: string) => string }) {
+function HeadlineView({ headline, cases, hasFaults }: { headline: Headline; cases: (q?: string) => string; hasFaults: boolean }) {
   const { estimate, tone } = headline;
   return (
     <section class="headline" aria-label={TEXTS.run.headline}>
@@ -287,7 +287,7 @@ function HeadlineView({ headline, cases }: { headline: Headline; cases: (q?: str
       )}
       {tone !== "good" && (
         <p>
-          <a href={cases("status:(failed OR errored)")}>{TEXTS.run.notPassed}</a>
+          <a href={cases(`status:(failed OR errored)${hasFaults ? ' tag:"fault=none"' : ""}`)}>{TEXTS.run.notPassed}</a>
         </p>
       )}
     </section>
