@@ -194,6 +194,7 @@ export const TEXTS = {
     took: (time: string) => `took ${time}`,
     takes: (time: string) => `running for ${time}`,
     compareBefore: (name: string) => `Compare with ${name}`,
+    compareWithBefore: "Compare with the run before",
     compareBeforeAbout: "The run of this dataset before it",
     costAbout: "Of the agent and its judges together",
     noAttempts: "This run has no attempt.",

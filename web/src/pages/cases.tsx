@@ -214,7 +214,7 @@ function allColumns(results: CaseColumn[], rows: CaseRow[], link: (row: CaseRow)
       ),
     },
     { name: "marks", title: texts.marks, about: texts.marksAbout, width: [marksWidth(rows)], sort: "mark", usual: true, cell: (row) => <Marks marks={row.marks} /> },
-    long("why", [130, 1.4], true),
+    long("why", [190, 2.2], true),
     long("input", [100, 1.2], true),
     long("output", [100, 1], true),
     long("expected", [110, 1], false),

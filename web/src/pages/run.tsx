@@ -68,7 +68,7 @@ export default function Run({ place, run }: PageProps<"run">) {
             )}
             {before && marked.length < 2 && (
               <a class="button" href={compareAddress([before.id, id])} title={TEXTS.run.compareBeforeAbout}>
-                {TEXTS.run.compareBefore(oneLine(before.name, 24))}
+                {before.name === row.name ? TEXTS.run.compareWithBefore : TEXTS.run.compareBefore(oneLine(before.name, 24))}
               </a>
             )}
             <a class="button main-button" href={cases()}>
