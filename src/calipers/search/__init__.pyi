@@ -8,7 +8,9 @@ from calipers.search.cross_entropy import CrossEntropy as CrossEntropy
 from calipers.search.discovery_analyses import DiscoveryAnalyses as DiscoveryAnalyses
 from calipers.search.evolution import Evolution as Evolution
 from calipers.search.factors import Factors as Factors
+from calipers.search.failure_rate import FailureRate as FailureRate
 from calipers.search.findings import Findings as Findings
+from calipers.search.importance_draws import ImportanceDraws as ImportanceDraws
 from calipers.search.named_strategies import NAMED_STRATEGIES as NAMED_STRATEGIES
 from calipers.search.named_strategies import named_strategy as named_strategy
 from calipers.search.objective import Objective as Objective
@@ -18,6 +20,7 @@ from calipers.search.schema_inputs import SchemaInputs as SchemaInputs
 from calipers.search.search_run import search as search
 from calipers.search.search_run import search_sync as search_sync
 from calipers.search.space import Space as Space
+from calipers.search.splitting import Splitting as Splitting
 from calipers.search.strategy import Strategy as Strategy
 from calipers.search.tree_search import Steps as Steps
 from calipers.search.tree_search import TreeSearch as TreeSearch

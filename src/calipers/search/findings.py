@@ -11,6 +11,7 @@ from calipers.report.report import Report
 from calipers.run.dataset import Dataset
 from calipers.stats.number_text import plural
 
+from .failure_rate import FailureRate
 from .objective import Objective
 from .proposal import Proposal
 from .trial_outcome import Outcome
@@ -26,6 +27,8 @@ class Findings:
     """Of the run, with every trial as an attempt. Its rates describe what was tried, not how often the system fails in use."""
     outcomes: tuple[Outcome, ...]
     """Of the trials that were judged, in the order of the proposals."""
+    estimate: FailureRate | None = None
+    """How likely a draw of the space fails, where the strategy estimates it."""
 
     @classmethod
     def of(cls, report: Report[Any, Any, Any], objective: Objective | None = None) -> "Findings":

@@ -11,12 +11,14 @@ from .bandits import ThompsonBandit, UpperBoundBandit
 from .cross_entropy import CrossEntropy
 from .evolution import Evolution
 from .random_draws import RandomDraws
+from .splitting import Splitting
 from .strategy import Strategy
 from .tree_search import TreeSearch
 
 NAMED_STRATEGIES: Mapping[str, Callable[[Any], Strategy]] = MappingProxyType(
     {
         "random": RandomDraws,
+        "splitting": Splitting,
         "thompson": ThompsonBandit,
         "ucb": UpperBoundBandit,
         "evolution": Evolution,

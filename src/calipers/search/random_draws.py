@@ -1,8 +1,10 @@
 """The random strategy: draws from the space, whatever came of it. What every other strategy has to beat."""
 
 import random
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, field
 
+from .failure_rate import FailureRate
 from .proposal import Proposal
 from .space import Space
 from .trial_outcome import Outcome
@@ -13,10 +15,23 @@ class RandomDraws:
     """Draws each proposal from the space. The share of failures among its trials estimates how often the system fails."""
 
     space: Space
+    _kinds: Counter[str] = field(default_factory=Counter, init=False, repr=False)
+    _known: int = field(default=0, init=False, repr=False)
+    _unknown: int = field(default=0, init=False, repr=False)
 
     def ask(self, rng: random.Random) -> Proposal:
         """A draw."""
         return self.space.sample(rng)
 
     def tell(self, outcome: Outcome) -> None:
-        """Learns nothing."""
+        """Count it."""
+        if outcome.failed is None:
+            self._unknown += 1
+            return
+        self._known += 1
+        if outcome.failed:
+            self._kinds[outcome.signature] += 1
+
+    def estimate(self, confidence: float = 0.95) -> FailureRate:
+        """How likely a draw of the space fails, and what the kinds of failure tell of those not seen yet."""
+        return FailureRate.of_draws(self._kinds.values(), self._known, self._unknown, confidence=confidence)

@@ -90,7 +90,8 @@ async def search(
                 raise source.broken
             raise SearchError(f"{source.name} failed before the first trial: {message}") from source.broken
         report.incomplete = report.incomplete or Incomplete("failed", f"{source.name} failed: {message}")
-    return Findings(report, tuple(source.outcomes))
+    estimate = getattr(strategy, "estimate", None)
+    return Findings(report, tuple(source.outcomes), estimate() if callable(estimate) else None)
 
 
 def search_sync(task: Any, strategy: Strategy, **options: Any) -> Findings:

@@ -20,11 +20,16 @@ from calipers.stats.difference import paired_difference as paired_difference
 from calipers.stats.draw import DrawnStratum as DrawnStratum
 from calipers.stats.draw import StratifiedDraw as StratifiedDraw
 from calipers.stats.draw import draw_by_strata as draw_by_strata
+from calipers.stats.elicitation import Elicitation as Elicitation
+from calipers.stats.elicitation import Elicited as Elicited
+from calipers.stats.elicitation import elicitation_curve as elicitation_curve
 from calipers.stats.estimate import Estimate as Estimate
 from calipers.stats.estimate import mean as mean
 from calipers.stats.estimate import mean_from_moments as mean_from_moments
 from calipers.stats.estimate import rate as rate
 from calipers.stats.estimate import rate_from_counts as rate_from_counts
+from calipers.stats.importance import ImportanceRate as ImportanceRate
+from calipers.stats.importance import importance_rate as importance_rate
 from calipers.stats.interval import Interval as Interval
 from calipers.stats.interval import bootstrap_interval as bootstrap_interval
 from calipers.stats.interval import clopper_pearson as clopper_pearson
@@ -77,6 +82,8 @@ from calipers.stats.sequential import EProcess as EProcess
 from calipers.stats.sequential import SequentialComparison as SequentialComparison
 from calipers.stats.sequential import anytime_interval as anytime_interval
 from calipers.stats.sequential import stakes_for as stakes_for
+from calipers.stats.split_runs import SplittingRate as SplittingRate
+from calipers.stats.split_runs import splitting_rate as splitting_rate
 from calipers.stats.stratified import Drawn as Drawn
 from calipers.stats.stratified import StratifiedMean as StratifiedMean
 from calipers.stats.stratified import Stratum as Stratum
@@ -88,6 +95,8 @@ from calipers.stats.survival import SurvivalStep as SurvivalStep
 from calipers.stats.survival import kaplan_meier as kaplan_meier
 from calipers.stats.two_phase import TwoPhase as TwoPhase
 from calipers.stats.two_phase import two_phase_mean as two_phase_mean
+from calipers.stats.unseen import UnseenKinds as UnseenKinds
+from calipers.stats.unseen import unseen_kinds as unseen_kinds
 from calipers.stats.variance import VarianceComponents as VarianceComponents
 from calipers.stats.variance import paired_components as paired_components
 from calipers.stats.variance import variance_components as variance_components

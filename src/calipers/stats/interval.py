@@ -54,6 +54,11 @@ Method = Literal[
     "two-phase",
     "stratified-beta",
     "stratified-t",
+    "effective-clopper-pearson",
+    "good-turing",
+    "chao",
+    "splitting-t",
+    "beta-binomial",
 ]
 """How an interval was made; the functions that return one say which."""
 
@@ -72,6 +77,11 @@ _APPROXIMATE: frozenset[Method] = frozenset(
         "two-phase",
         "stratified-beta",
         "stratified-t",
+        "effective-clopper-pearson",
+        "good-turing",
+        "chao",
+        "splitting-t",
+        "beta-binomial",
     }
 )
 """Methods that take the spread they see, between scores or between clusters, for the true one. Where it is not, as with rare scores

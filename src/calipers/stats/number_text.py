@@ -35,6 +35,11 @@ METHODS: dict[Method, str] = {
     "two-phase": "two-phase sampling",
     "stratified-beta": "stratified",
     "stratified-t": "stratified t",
+    "effective-clopper-pearson": "Clopper-Pearson of an effective count",
+    "good-turing": "Good-Turing",
+    "chao": "Chao",
+    "splitting-t": "Student t over runs, on the log scale",
+    "beta-binomial": "profile likelihood of the beta-binomial model",
 }
 """How an interval was made, in words."""
 

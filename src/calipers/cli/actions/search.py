@@ -221,6 +221,8 @@ def _tell(
     if not options.quiet:
         show_report(report, include_cases=options.include_cases)
         click.echo(f"\n{found}")
+        if found.estimate is not None:
+            click.echo(f"In use, {found.estimate}")
     files = Outputs(outputs, name, folder=Path.cwd())
     files.begin(report)
     files.end(report, sys.stdout)
