@@ -3,6 +3,8 @@
 All of them are functions of the index of the run; here are their parameters, and how long they may take.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final, Literal
 
 from .case_selection import Selection, place_of, select, window
@@ -12,6 +14,7 @@ from .failure_groups import failure_groups
 from .refusal import Refusal
 from .similar_outputs import SimilarOutputs
 from .slices import slices
+from .turns import in_turn
 from .viewed_store import ViewedStore
 from .wire import CasesAnswer, FacetsAnswer, GroupsAnswer, SlicesAnswer
 
@@ -21,12 +24,20 @@ _FACET_SECONDS: Final = 0.5
 """For the values of a field, which a page asks for beside what it shows."""
 _SEARCH_SECONDS: Final = 3.0
 """For searching texts: what was found by then is shown."""
+_LONG: Final = 50_000
+"""Attempts of a run from which on requests take turns."""
 
 
-def selected(viewed: ViewedStore, run: str, q: str, sort: str = "") -> Selection:
-    """The cases of a run that meet a filter, in an order."""
-    info = viewed.find_run(run)
-    return select(viewed.index(info.id), q, sort=sort, deadline=_within(_SEARCH_SECONDS))
+@contextmanager
+def selecting(viewed: ViewedStore, run: str, q: str, sort: str = "") -> Iterator[Selection]:
+    """The cases of a run that meet a filter, in an order; of a long run, a few requests at a time have theirs.
+
+    Raises:
+        Refusal: the time of the request was over before it had its turn.
+    """
+    index = viewed.index(viewed.find_run(run).id)
+    with in_turn(is_large=index.attempts >= _LONG):
+        yield select(index, q, sort=sort, deadline=_within(_SEARCH_SECONDS))
 
 
 def _within(seconds: float) -> Deadline:
@@ -58,41 +69,42 @@ def cases_answer(
     """
     if not 0 <= limit <= MOST_ROWS:
         raise Refusal("bad_request", f"limit must be from 0 to {MOST_ROWS}, got {limit}")
-    selection = selected(viewed, run, q, sort)
-    if around:
-        place = place_of(selection, around)
-        at = 0 if place is None else place - limit // 2
-    at = max(0, min(at, selection.total - 1))
-    index = selection.index
-    return CasesAnswer(
-        rows=window(selection, at, limit),
-        columns=index.columns(),
-        total=selection.total,
-        all=index.cases,
-        at=at,
-        index=index.state,
-        searched=selection.searched,
-    )
+    with selecting(viewed, run, q, sort) as selection:
+        if around:
+            place = place_of(selection, around)
+            at = 0 if place is None else place - limit // 2
+        at = max(0, min(at, selection.total - 1))
+        index = selection.index
+        return CasesAnswer(
+            rows=window(selection, at, limit),
+            columns=index.columns(),
+            total=selection.total,
+            all=index.cases,
+            at=at,
+            index=index.state,
+            searched=selection.searched,
+        )
 
 
 def facets_answer(viewed: ViewedStore, run: str, *, field: str, q: str = "") -> FacetsAnswer:
     """The values of a field among the cases that meet a filter."""
-    return facets(selected(viewed, run, q), field, deadline=_within(_FACET_SECONDS))
+    with selecting(viewed, run, q) as selection:
+        return facets(selection, field, deadline=_within(_FACET_SECONDS))
 
 
 def slices_answer(
     viewed: ViewedStore, run: str, *, by: str, evaluator: str = "", q: str = ""
 ) -> SlicesAnswer:
     """The cases that meet a filter, cut by a field."""
-    return slices(
-        selected(viewed, run, q), by, evaluator=evaluator or None, deadline=_within(_SEARCH_SECONDS)
-    )
+    with selecting(viewed, run, q) as selection:
+        return slices(selection, by, evaluator=evaluator or None, deadline=_within(_SEARCH_SECONDS))
 
 
 def groups_answer(
     viewed: ViewedStore, run: str, *, q: str = "", by: Literal["said", "meaning"] = "said"
 ) -> GroupsAnswer:
     """Failures that are alike among the cases that meet a filter."""
-    if by == "meaning":
-        return viewed.kept(SimilarOutputs).of(viewed, selected(viewed, run, q))
-    return failure_groups(selected(viewed, run, q), deadline=_within(_SEARCH_SECONDS))
+    with selecting(viewed, run, q) as selection:
+        if by == "meaning":
+            return viewed.kept(SimilarOutputs).of(viewed, selection)
+        return failure_groups(selection, deadline=_within(_SEARCH_SECONDS))

@@ -22,6 +22,7 @@ from .gatekeeper import LOOPBACK, Access, Gatekeeper, is_loopback
 from .pages import NOT_BUILT, is_built
 from .request_body import PATIENCE
 from .running_viewer import noted
+from .server_memory import give_back_large_blocks
 from .tokens import new_token
 from .viewed_store import ViewedStore
 
@@ -112,6 +113,8 @@ class ViewerServer:
 
     def run(self) -> None:
         """Serve until the process is told to end, by Ctrl-C or SIGTERM."""
+        if threading.current_thread() is threading.main_thread():  # else the process is not ours
+            give_back_large_blocks()
         try:
             with noted(self.url, self.viewed.url, self.access.secret):
                 self._server.run(sockets=self._sockets)

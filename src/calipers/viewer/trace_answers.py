@@ -17,6 +17,7 @@ from .shown_value import MOST, blob_address, shown_json, shown_text
 from .sounds import sounds_in
 from .step_tree import MOST_AT_ONCE
 from .stored_trace import StoredTrace, StoredTurn
+from .turns import in_turn
 from .viewed_store import ViewedStore
 from .wire import FoundStepsAnswer, ShownValue, Sound, StepBody, StepsAnswer, TraceAnswer, TraceSummary
 
@@ -30,6 +31,8 @@ _FEW: Final = 20
 """Steps up to which each value has as much room as on the page of its case."""
 _IN_MANY: Final = 4_000
 """Characters of a value where more steps are asked for."""
+_LONG: Final = 5_000
+"""Steps of a trace from which on requests take turns."""
 _FOUND: Final = 1_000
 """Steps that are named in which a text stands; the others are counted."""
 
@@ -90,21 +93,22 @@ def trace_answer(
         raise Refusal("bad_request", f"limit must be from 1 to {MOST_AT_ONCE:,}, got {limit}")
     if depth is not None and depth < 1:
         raise Refusal("bad_request", f"depth must be at least 1, got {depth}")
-    tree, failed = trace.tree, _failed(trace)
-    above = -1 if parent is None else parent
-    if not -1 <= above < max(len(tree), 1):
-        raise Refusal("not_found", f"the trace has {plural(len(tree), 'step')}, and no step {above}")
-    if after is not None or kind:
-        ids = tree.range_of(above, -1 if after is None else max(after, -1))
-        if kind:
-            kinds = np.frombuffer(trace.columns.kind, dtype=np.uint8)[tree.place]
-            ids = ids[kinds[ids] == KINDS.index(kind)]
-        ids = ids[:limit]
-        if after is None:
-            ids = tree.with_those_above(ids, above)[:limit]
-    else:
-        ids = tree.chosen(failed, parent=above, levels=depth, limit=limit)
-    return _skeleton(trace, ids, failed)
+    with in_turn(is_large=len(trace) >= _LONG):
+        tree, failed = trace.tree, _failed(trace)
+        above = -1 if parent is None else parent
+        if not -1 <= above < max(len(tree), 1):
+            raise Refusal("not_found", f"the trace has {plural(len(tree), 'step')}, and no step {above}")
+        if after is not None or kind:
+            ids = tree.range_of(above, -1 if after is None else max(after, -1))
+            if kind:
+                kinds = np.frombuffer(trace.columns.kind, dtype=np.uint8)[tree.place]
+                ids = ids[kinds[ids] == KINDS.index(kind)]
+            ids = ids[:limit]
+            if after is None:
+                ids = tree.with_those_above(ids, above)[:limit]
+        else:
+            ids = tree.chosen(failed, parent=above, levels=depth, limit=limit)
+        return _skeleton(trace, ids, failed)
 
 
 def _skeleton(trace: StoredTrace, ids: NDArray[np.int64], failed: NDArray[np.bool_]) -> TraceAnswer:
