@@ -19,6 +19,7 @@ import overhead
 import pytest_cases
 import reports
 import rollouts
+import search
 import stores
 import traces
 import viewer
@@ -39,6 +40,7 @@ BENCHMARKS = {
     "voice": voice,
     "judging": judging,
     "rollouts": rollouts,
+    "search": search,
     "matching": matching,
     "stores": stores,
     "traces": traces,

@@ -74,7 +74,7 @@ def test_it_counts_the_trials_that_pass_each_beginning():
     root = strategy._root
     assert root.visits == 59
     assert root.best == 0.8
-    assert sum(node.visits for _, node in root.children) <= 60
+    assert sum(node.visits for _, node in root.children.values()) <= 60
     assert root.child("b").visits > root.child("a").visits
 
 

@@ -24,7 +24,7 @@ UNCHANGED: Final = "none"
 
 
 def case_variants(
-    cases: "Dataset[Any, Any, Any] | Iterable[Case[Any, Any, Any]]",
+    cases: Dataset[Any, Any, Any] | Iterable[Case[Any, Any, Any]],
     mutations: Collection[Mutation | str] | None = None,
     *,
     seeds: int = 20,

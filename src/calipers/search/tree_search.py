@@ -8,7 +8,7 @@ Beside the mean of its trials, a node counts its best one: the system may need o
 """
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from math import ceil, log, sqrt
 from typing import Any, Protocol, runtime_checkable
@@ -120,10 +120,21 @@ class _Node:
     best: float = 0.0
     own: float = 0.0
     """The highest reward of its own turn, as far as turns are judged one by one."""
-    children: list[tuple[Any, "_Node"]] = field(default_factory=list)
+    children: dict[Hashable, tuple[Any, "_Node"]] = field(default_factory=dict)
+    """By what tells steps apart, each with its step."""
 
     def child(self, step: Any) -> "_Node | None":
-        return next((node for other, node in self.children if other == step), None)
+        found = self.children.get(_key(step))
+        return None if found is None else found[1]
+
+    def add(self, step: Any) -> "_Node":
+        node = _Node(visits=1)
+        self.children[_key(step)] = (step, node)
+        return node
+
+
+def _key(step: Any) -> Hashable:
+    return step if isinstance(step, str | int | float | bool | None) else repr(step)
 
 
 @dataclass
@@ -186,8 +197,7 @@ class TreeSearch:
                     if not new:
                         return
                     new -= 1
-                    child = _Node(visits=1)
-                    node.children.append((steps[number - 1], child))
+                    child = node.add(steps[number - 1])
                 node = child
                 node.own = max(node.own, told[number - 1] if number <= len(told) else 0.0)
                 self._note_peak(steps[:number], node)
@@ -229,15 +239,15 @@ class TreeSearch:
             return None
         spread = log(node.visits + 1)
 
-        def bound(item: tuple[Any, _Node]) -> float:
-            child = item[1]
+        def bound(child: _Node) -> float:
             mean = child.total / max(child.visits, 1)
             value = self.best * child.best + (1 - min(self.best, 1.0)) * mean
             value = max(value, child.own)
             return value + self.margin * sqrt(spread / max(child.visits, 1))
 
-        highest = max(map(bound, node.children))
-        return (rng.choice([step for step, child in node.children if bound((step, child)) >= highest]),)
+        bounds = [(bound(child), step) for step, child in node.children.values()]
+        highest = max(value for value, _ in bounds)
+        return (rng.choice([step for value, step in bounds if value >= highest]),)
 
     def _walk(self, steps: Sequence[Any], *, visits: int) -> None:
         """Count the visits of every node on the way."""
