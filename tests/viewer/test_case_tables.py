@@ -9,7 +9,7 @@ from calipers import Case, Dataset
 from calipers.errors import FilterError, InvalidOptionError
 from calipers.stores.store import Store
 from calipers.viewer.case_id import case_id
-from calipers.viewer.case_tables import cases_answer, facets_answer, groups_answer, selected, slices_answer
+from calipers.viewer.case_tables import cases_answer, facets_answer, groups_answer, selecting, slices_answer
 from calipers.viewer.deadline import Deadline
 from calipers.viewer.facets import facets
 from calipers.viewer.refusal import Refusal
@@ -89,7 +89,7 @@ def test_what_cannot_be_answered_is_refused(
 
 
 def test_a_field_whose_values_take_too_long_says_so(viewed: ViewedStore) -> None:
-    everything = selected(viewed, "latest", "")
-    found = facets(everything, "meta.lang", deadline=Deadline(0))
-    assert (found.values, found.timed_out) == ([], True)
-    assert not facets(everything, "meta.lang").timed_out
+    with selecting(viewed, "latest", "") as everything:
+        found = facets(everything, "meta.lang", deadline=Deadline(0))
+        assert (found.values, found.timed_out) == ([], True)
+        assert not facets(everything, "meta.lang").timed_out

@@ -16,7 +16,7 @@ from calipers.exchange.attempt_source import Asked, KeptRun
 from calipers.report.attempt_filter import field_text, parse_filter
 from calipers.stats.number_text import rate_text
 from calipers.stores import SqliteStore
-from calipers.viewer.case_tables import cases_answer, selected, slices_answer
+from calipers.viewer.case_tables import cases_answer, selecting, slices_answer
 from calipers.viewer.run_answer import run_answer
 from calipers.viewer.run_list import runs_answer
 from calipers.viewer.trend import trend_answer
@@ -176,8 +176,8 @@ def test_a_filter_finds_in_a_page_what_the_command_line_finds_one_by_one(
         for run in runs.values():
             until(lambda run=run: viewed.index(run).state.state, lambda state: state == "ready")
             met = dict(Asked(KeptRun(store, store.run(run)), parse_filter(q)).attempts())
-            selection = selected(viewed, run, q)
-            assert sorted(selection.index.positions[selection.attempts].tolist()) == [*met]
+            with selecting(viewed, run, q) as selection:
+                assert sorted(selection.index.positions[selection.attempts].tolist()) == [*met]
             shown = {row.name for row in cases_answer(viewed, run, q=q, limit=200).rows}
             assert shown == {record.source_case_name or record.name for record in met.values()}
             found_any |= bool(met)
