@@ -101,10 +101,10 @@ class OfVersion(Evaluator[Any, Any, Any]):
 
     async def evaluate(self, ctx: EvaluatorContext[Any, Any, Any]) -> EvaluatorOutput:
         """What the evaluator says of that version."""
-        said = ctx.output[self.version]
-        if "error" in said:
-            return Skipped(f"the {self.version} version raised {said['error']}")
-        alone = msgspec.structs.replace(ctx, output=said["output"], trace=None)
+        side = ctx.output[self.version]
+        if "error" in side:
+            return Skipped(f"the {self.version} version raised {side['error']}")
+        alone = msgspec.structs.replace(ctx, output=side["output"], trace=None)
         return await self.evaluator.evaluate_async(alone)
 
 

@@ -90,7 +90,7 @@ async def search(
                 raise source.broken
             raise SearchError(f"{source.name} failed before the first trial: {message}") from source.broken
         report.incomplete = report.incomplete or Incomplete("failed", f"{source.name} failed: {message}")
-    estimate = getattr(strategy, "estimate", None)
+    estimate: Any = getattr(strategy, "estimate", None)
     return Findings(report, tuple(source.outcomes), estimate() if callable(estimate) else None)
 
 
