@@ -17,6 +17,7 @@ import memory
 import options as option_costs
 import overhead
 import pytest_cases
+import ray_engine
 import reports
 import rollouts
 import search
@@ -45,6 +46,7 @@ BENCHMARKS = {
     "stores": stores,
     "traces": traces,
     "pytest cases": pytest_cases,
+    "ray": ray_engine,
     "viewer": viewer,
 }
 PAGE = Path(__file__).parent.parent / "docs" / "performance.md"

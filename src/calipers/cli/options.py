@@ -173,8 +173,8 @@ _TASK = (
     click.option(
         "--engine",
         metavar="ENGINE",
-        help="Where attempts run: processes, or processes:N for N of them, for a task that keeps a processor busy. Default: in "
-        "this process.",
+        help="Where attempts run: processes, or processes:N for N of them, for a task that keeps a processor busy; ray, ray:N, or the "
+        "address of a Ray cluster, such as ray://HOST:10001. Default: in this process.",
     ),
     click.option(
         "--task-timeout",

@@ -1,6 +1,6 @@
 """The engine that `--engine` names, and what its workers are told before their first attempt, so that they know what this process knows.
 
-A worker has the same current folder and looks for modules in the same places. What is left are the prices of the project, and files that
+A worker has the same current folder, or a copy of it on its machine, and looks for modules in the same places. What is left are the prices of the project, and files that
 were loaded by their paths: an import may find another file of that name, or none.
 """
 
@@ -25,7 +25,12 @@ def named_engine(name: str, project: Project) -> Iterator[Engine | None]:
     Raises:
         InvalidOptionError: there is no such engine.
     """
-    engine = as_engine(name, setup=WorkerSetup(dict(project.prices), dict(loaded_by_path)))
+    here = Path.cwd()
+    files = {
+        module: file.relative_to(here) if file.is_relative_to(here) else file
+        for module, file in loaded_by_path.items()
+    }
+    engine = as_engine(name, setup=WorkerSetup(dict(project.prices), files))
     if isinstance(engine, AbstractContextManager):
         with engine:
             yield engine
@@ -38,14 +43,14 @@ class WorkerSetup(msgspec.Struct, frozen=True):
 
     prices: Mapping[str, Price]
     files: Mapping[str, Path]
-    """Files of modules, by the names that the modules have here."""
+    """Files of modules, by the names that the modules have here: paths from the current folder, where they are in it."""
 
     def __call__(self) -> None:
         """Set the prices, and have the files found."""
         set_prices(self.prices)
         if _finder not in sys.meta_path:
             sys.meta_path.insert(0, _finder)
-        _finder.files.update(self.files)
+        _finder.files.update({module: Path.cwd() / file for module, file in self.files.items()})
 
 
 _finder = FilesByName()

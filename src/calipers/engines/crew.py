@@ -25,11 +25,11 @@ from calipers.errors import EngineError, WorkerLostError
 from calipers.run.place import Job
 from calipers.run.runner import DEFAULT_CONCURRENCY
 
-from .parcel import pack_attempt, unpack_outcome
+from .parcel import Dumps, by_name, pack_attempt, unpack_outcome
 from .worker import Order, read_back
 
 AHEAD_SECONDS: Final = 0.02
-"""A worker is sent so many attempts ahead as it makes in this time."""
+"""A worker is sent so many attempts ahead as it makes in this time, unless its engine says otherwise."""
 MOST_AHEAD: Final = 64
 """And at most so many for each slot."""
 MOST_SENT: Final = 256
@@ -110,6 +110,8 @@ class Crew:
         size: int,
         *,
         patience: float,
+        dumps: Dumps = by_name,
+        ahead: float = AHEAD_SECONDS,
     ) -> None:
         """A crew without workers.
 
@@ -118,18 +120,22 @@ class Crew:
             hire: starts one worker; it calls `joined` when the worker takes attempts, and `ended` when it is gone.
             size: how many workers there are to be.
             patience: seconds that an answer may be late before a worker counts as one that hangs.
+            dumps: pickles the attempts that are sent.
+            ahead: a worker is sent so many attempts of a blocking task ahead as it makes in so many seconds.
         """
         at_once = job.max_concurrency
         self.job = job
         self.size = size if at_once is None else min(size, at_once)
         self._hire = hire
         self._patience = patience
+        self._dumps = dumps
         if at_once is None:
             self.slots = DEFAULT_CONCURRENCY if job.task.is_async else 1
         else:  # async attempts are counted here; of blocking ones, no worker may begin too many of those it has
             self.slots = -(-at_once // self.size) if job.task.is_async else at_once // self.size
         """Attempts that one worker makes at once."""
         self._most = self.size * self.slots if at_once is None or not job.task.is_async else at_once
+        self._ahead_seconds = ahead
         self._ahead = 0
         self._mean: float | None = None
         self.limit = self._most if job.task.is_async else self._most * (1 + MOST_AHEAD) + MOST_AHEAD
@@ -169,7 +175,7 @@ class Crew:
     async def call(self, attempt: Attempt, seconds: float | None) -> bool:
         """Have an attempt made by a worker; false if it did not answer in time."""
         try:
-            packed = pack_attempt(attempt)
+            packed = pack_attempt(attempt, self._dumps)
         except EngineError as error:
             attempt.error = error
             return True
@@ -275,7 +281,12 @@ class Crew:
     def _hired(self, hiring: "asyncio.Task[None]") -> None:
         self._hiring.discard(hiring)
         if not hiring.cancelled() and (error := hiring.exception()) is not None:
-            self._give_up(f"no worker could be started: {type(error).__name__}: {error}")
+            self.give_up(f"no worker could be started: {type(error).__name__}: {error}")
+
+    @property
+    def has_workers(self) -> bool:
+        """Whether there is a worker that takes attempts."""
+        return any(member.is_ready for member in self._members.values())
 
     def joined(self, link: Link) -> None:
         """There is a worker more, which has yet to say that it is ready."""
@@ -290,7 +301,7 @@ class Crew:
         if back.refused is not None:
             del self._members[link.name]
             link.end()
-            self._give_up(f"{link.name} cannot run the task {self.job.task.name!r}: {back.refused}")
+            self.give_up(f"{link.name} cannot run the task {self.job.task.name!r}: {back.refused}")
             return
         if back.ready:
             member.is_ready, self._false_starts = True, 0
@@ -323,7 +334,7 @@ class Crew:
     def _look_ahead(self, seconds: float) -> None:
         """Follow how long attempts take, and so how many a worker is sent ahead."""
         self._mean = seconds if self._mean is None else 0.9 * self._mean + 0.1 * seconds
-        before, self._ahead = self._ahead, min(MOST_AHEAD, int(AHEAD_SECONDS / max(self._mean, 1e-6)))
+        before, self._ahead = self._ahead, min(MOST_AHEAD, int(self._ahead_seconds / max(self._mean, 1e-6)))
         if self._ahead > before:
             self._make_room()
 
@@ -335,7 +346,7 @@ class Crew:
         if not member.is_ready:
             self._false_starts += 1
             if self._false_starts >= FALSE_STARTS:
-                self._give_up(f"{link.name} ended before it was ready ({why}), as did those before it")
+                self.give_up(f"{link.name} ended before it was ready ({why}), as did those before it")
                 return
         calls = list(member.calls.values())
         for call in calls:
@@ -400,7 +411,8 @@ class Crew:
 
     # ------------------------------------------------------------------ the end
 
-    def _give_up(self, why: str) -> None:
+    def give_up(self, why: str) -> None:
+        """Say that no more attempts can be made here, and why."""
         if not self._first.done():
             self._first.set_exception(EngineError(why))
         elif not self.is_closed:

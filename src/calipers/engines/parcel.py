@@ -1,6 +1,7 @@
 """What travels between a run and the processes that call its task: attempts to make, and what came of them.
 
-Everything is pickled, each attempt by itself, so that one which cannot travel costs no other. A case travels without its evaluators:
+Everything is pickled, each attempt by itself, so that one which cannot travel costs no other. Functions and classes are pickled by
+their names, unless an engine says otherwise. A case travels without its evaluators:
 they judge where the run is. What an attempt changed in its inputs comes back with it, since evaluators see them as the task left them.
 
 An error comes back as what it was, with its causes and its attributes, so that a rule for retries reads it as ever; where its class
@@ -36,6 +37,14 @@ _UNCHANGING = (str, int, float, bytes, type(None))
 
 Message: TypeAlias = list[tuple[int, bytes]]
 """Attempts, or what came of them, each by its number."""
+
+Dumps: TypeAlias = Callable[[Any], bytes]
+"""How values are pickled; what it gives, `pickle.loads` reads."""
+
+
+def by_name(value: Any) -> bytes:
+    """A value, pickled; of functions and classes only the names, by which they are imported elsewhere."""
+    return pickle.dumps(value, protocol=5)
 
 
 class Outcome(msgspec.Struct, array_like=True):
@@ -74,7 +83,7 @@ class _Told(msgspec.Struct):
 # ---------------------------------------------------------------------- there
 
 
-def pack_attempt(attempt: Attempt) -> bytes:
+def pack_attempt(attempt: Attempt, dumps: Dumps = by_name) -> bytes:
     """An attempt that is to be made elsewhere.
 
     Raises:
@@ -92,14 +101,14 @@ def pack_attempt(attempt: Attempt) -> bytes:
         attempt.usage,
     )
     try:
-        return pickle.dumps(told, protocol=5)
+        return dumps(told)
     except Exception as error:
         parts = {
             "inputs": attempt.inputs,
             **{f"case.{name}": getattr(case, name) for name in ("metadata", "expected_output", "turns")},
         }
         raise TravelError(
-            f"case {attempt.case_name!r} cannot be sent to another process: {unpicklable(parts, error)}"
+            f"case {attempt.case_name!r} cannot be sent to another process: {unpicklable(parts, error, dumps)}"
         ) from error
 
 
@@ -135,22 +144,24 @@ def _without_evaluators(case: Case[Any, Any, Any]) -> Case[Any, Any, Any]:
 # ---------------------------------------------------------------------- and back
 
 
-def inputs_before(attempt: Attempt) -> bytes | None:
+def inputs_before(attempt: Attempt, dumps: Dumps = by_name) -> bytes | None:
     """The inputs before the task is called, to tell whether it changes them; `None` if it cannot."""
     if issubclass(type(attempt.inputs), _UNCHANGING):  # by its type: an object may lie about its class
         return None
     with suppress(Exception):
-        return pickle.dumps(attempt.inputs, protocol=5)
+        return dumps(attempt.inputs)
     return None
 
 
-def pack_outcome(attempt: Attempt, before: bytes | None, *, records_spans: bool) -> bytes:
+def pack_outcome(
+    attempt: Attempt, before: bytes | None, *, records_spans: bool, dumps: Dumps = by_name
+) -> bytes:
     """What came of an attempt that was made here; of one that cannot travel, the error that says so."""
-    outcome = _outcome(attempt, records_spans=records_spans)
-    if before is not None and inputs_before(attempt) not in {before, None}:
+    outcome = _outcome(attempt, dumps, records_spans=records_spans)
+    if before is not None and inputs_before(attempt, dumps) not in {before, None}:
         outcome.changed_inputs = (attempt.inputs,)
     try:
-        packed = pickle.dumps(outcome, protocol=5)
+        packed = dumps(outcome)
     except Exception as error:
         parts = {
             "output": outcome.output,
@@ -159,7 +170,7 @@ def pack_outcome(attempt: Attempt, before: bytes | None, *, records_spans: bool)
             "spans": outcome.spans,
             "inputs": outcome.changed_inputs,
         }
-        text = f"what came of the attempt cannot be sent back: {unpicklable(parts, error)}"
+        text = f"what came of the attempt cannot be sent back: {unpicklable(parts, error, dumps)}"
         return _refused(attempt, TravelError(text))
     if len(packed) <= MOST_BYTES:
         return packed
@@ -177,11 +188,11 @@ def pack_unreadable(error: Exception) -> bytes:
     return _refused(Attempt(Case(inputs=None), None, "", "", 1, 0, {}, {}), failure)
 
 
-def _outcome(attempt: Attempt, *, records_spans: bool) -> Outcome:
+def _outcome(attempt: Attempt, dumps: Dumps, *, records_spans: bool) -> Outcome:
     error = attempt.error
     return Outcome(
         output=attempt.output,
-        errors=[] if error is None else _pack_error(error),
+        errors=[] if error is None else _pack_error(error, dumps),
         duration=attempt.duration,
         metrics=attempt.metrics,
         attributes=attempt.attributes,
@@ -197,7 +208,7 @@ def _outcome(attempt: Attempt, *, records_spans: bool) -> Outcome:
 def _refused(attempt: Attempt, error: TravelError) -> bytes:
     """The outcome of an attempt of which only numbers come back, and why."""
     attempt.error = error
-    outcome = _outcome(attempt, records_spans=False)
+    outcome = _outcome(attempt, by_name, records_spans=False)
     outcome.output, outcome.attributes, outcome.trace = None, {}, None
     return pickle.dumps(outcome, protocol=5)
 
@@ -234,33 +245,33 @@ def unpack_outcome(data: bytes, attempt: Attempt) -> None:
 # ---------------------------------------------------------------------- errors
 
 
-def _pack_error(error: BaseException) -> list[_Told]:
+def _pack_error(error: BaseException, dumps: Dumps) -> list[_Told]:
     """An error and what it came from, the error first."""
     chain: list[_Told] = []
     found: BaseException | None = error
     while found is not None and len(chain) < _CAUSES:
-        chain.append(_Told(_pickled_error(found), describe_error(found)))
+        chain.append(_Told(_pickled_error(found, dumps), describe_error(found)))
         found = found.__cause__
     return chain
 
 
-def _pickled_error(error: BaseException) -> bytes:
+def _pickled_error(error: BaseException, dumps: Dumps) -> bytes:
     """How to make an error again: the error itself, or the nearest of its bases with its text and its attributes."""
     with suppress(Exception):
-        packed = pickle.dumps(error, protocol=5)
+        packed = dumps(error)
         if type(pickle.loads(packed)) is type(error):  # noqa: S301 - it was made here
             return packed
     attributes: dict[str, Any] = {}
     for name, value in vars(error).items():
         with suppress(Exception):
-            pickle.dumps(value)
+            dumps(value)
             attributes[name] = value
     text = ""
     with suppress(Exception):
         text = str(error)
     for kind in type(error).__mro__:
         with suppress(Exception):
-            packed = pickle.dumps((kind, text, attributes), protocol=5)
+            packed = dumps((kind, text, attributes))
             _remade(*pickle.loads(packed))  # noqa: S301 - it was made here
             return packed
     return pickle.dumps((RuntimeError, text, {}), protocol=5)
@@ -292,9 +303,7 @@ def _unpack_error(chain: list[_Told]) -> BaseException | None:
 # ---------------------------------------------------------------------- which part it is
 
 
-def unpicklable(
-    parts: Mapping[str, Any], error: Exception, dumps: Callable[[Any], bytes] = pickle.dumps
-) -> str:
+def unpicklable(parts: Mapping[str, Any], error: Exception, dumps: Dumps = by_name) -> str:
     """Which part of some values cannot be pickled, and what it is, as the end of a message.
 
     Args:
@@ -312,7 +321,7 @@ def unpicklable(
     return f"{type(error).__name__}: {error}"
 
 
-def _culprit(name: str, value: Any, dumps: Callable[[Any], bytes]) -> tuple[str, Any, str] | None:
+def _culprit(name: str, value: Any, dumps: Dumps) -> tuple[str, Any, str] | None:
     """The innermost part that cannot be pickled: where it is, what it is, and why."""
     place, part, why = name, value, _why_not(value, dumps)
     if why is None:
@@ -321,7 +330,7 @@ def _culprit(name: str, value: Any, dumps: Callable[[Any], bytes]) -> tuple[str,
         inner = next(
             (
                 (f"{place}{where}", below, reason)
-                for where, below in _parts_of(part, by_name=dumps is pickle.dumps)
+                for where, below in _parts_of(part, inside_functions=dumps is not by_name)
                 if (reason := _why_not(below, dumps)) is not None
             ),
             None,
@@ -332,7 +341,7 @@ def _culprit(name: str, value: Any, dumps: Callable[[Any], bytes]) -> tuple[str,
     return place, part, why
 
 
-def _why_not(value: Any, dumps: Callable[[Any], bytes]) -> str | None:
+def _why_not(value: Any, dumps: Dumps) -> str | None:
     try:
         dumps(value)
     except Exception as error:
@@ -340,15 +349,13 @@ def _why_not(value: Any, dumps: Callable[[Any], bytes]) -> str | None:
     return None
 
 
-def _parts_of(value: Any, *, by_name: bool) -> list[tuple[str, Any]]:
+def _parts_of(value: Any, *, inside_functions: bool) -> list[tuple[str, Any]]:
     """What a value is made of, each part with the way to it."""
     if isinstance(value, Mapping):
         return [(f"[{key!r}]", each) for key, each in value.items()]
     if isinstance(value, list | tuple):
         return [(f"[{number}]", each) for number, each in enumerate(value)]
-    if by_name and isinstance(
-        value, types.FunctionType
-    ):  # pickle writes the name of a function, and not what it holds
+    if isinstance(value, types.FunctionType) and not inside_functions:  # only its name is pickled
         return []
     found: list[tuple[str, Any]] = []
     with suppress(Exception):

@@ -26,7 +26,7 @@ from calipers.run.work import WorkQueue
 from calipers.scoring.scoring import Scoring
 from calipers.spans import span_recorder
 
-from .parcel import Message, inputs_before, pack_outcome, pack_unreadable, unpack_attempt
+from .parcel import Dumps, Message, by_name, inputs_before, pack_outcome, pack_unreadable, unpack_attempt
 
 MOMENT: Final = 0.001
 """Seconds that an outcome may wait for others, while more are under way."""
@@ -74,8 +74,9 @@ def read_back(data: bytes) -> Back:
 class Worker:
     """Makes attempts on the current event loop."""
 
-    def __init__(self, send: Callable[[bytes], None]) -> None:
+    def __init__(self, send: Callable[[bytes], None], dumps: Dumps = by_name) -> None:
         self._send = send
+        self._dumps = dumps
         self._loop = asyncio.get_running_loop()
         self._waiting: deque[tuple[int, bytes]] = deque()
         self._slots: set[asyncio.Task[None]] = set()
@@ -88,6 +89,11 @@ class Worker:
         self._prices: PricesInUse | None = None
         """Of the run's calls; `None` when they have been told."""
         self._flush: asyncio.Handle | None = None
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether attempts are under way, or wait for their turn."""
+        return bool(self._waiting or self._slots)
 
     def begin(self, data: bytes) -> None:
         """Take an order, and say that it is understood, or why not."""
@@ -145,7 +151,7 @@ class Worker:
             attempt = unpack_attempt(data, run.task.function)
         except Exception as error:
             return pack_unreadable(error)
-        before = inputs_before(attempt)
+        before = inputs_before(attempt, self._dumps)
         attempt.spans = run.no_spans
         try:
             await run.execute(attempt)
@@ -159,7 +165,7 @@ class Worker:
         if isinstance(attempt.error, AttemptTimeoutError) and not run.task.is_async and self._most == 1:
             self._stuck = True
             self._waiting.clear()  # another worker takes it over
-        return pack_outcome(attempt, before, records_spans=self._records_spans)
+        return pack_outcome(attempt, before, records_spans=self._records_spans, dumps=self._dumps)
 
     def _finished(self, number: int, outcome: bytes) -> None:
         self._outcomes.append((number, outcome))
