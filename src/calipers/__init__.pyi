@@ -27,6 +27,7 @@ from calipers.errors import CalipersError as CalipersError
 from calipers.errors import known as known
 from calipers.report.averages import CaseGroup as CaseGroup
 from calipers.report.report import Report as Report
+from calipers.run.call_limit import limit as limit
 from calipers.run.dataset import Dataset as Dataset
 
 __version__: str

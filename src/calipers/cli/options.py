@@ -161,12 +161,23 @@ _WHICH = (
 )
 """Which cases, and what to call the run."""
 
+
+class _AtOnce(click.IntRange):
+    """So many at once, or "auto"."""
+
+    name = "number or auto"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The number, or the word."""
+        return value if value == "auto" else super().convert(value, param, ctx)
+
+
 _AT_ONCE = (
     click.option(
         "--max-concurrency",
-        metavar="N",
-        type=click.IntRange(min=1),
-        help="Attempts in flight at once. Default: 100, or 32 for a task that is not async.",
+        metavar="N/auto",
+        type=_AtOnce(min=1),
+        help="Attempts in flight at once; auto: as many as servers take their calls. Default: 100, or 32 for a task that is not async.",
     ),
 )
 _TASK = (

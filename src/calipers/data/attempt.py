@@ -7,8 +7,9 @@ can be judged again.
 import hashlib
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
+from time import perf_counter
 from typing import Any, Protocol, overload
 
 import msgspec
@@ -36,6 +37,42 @@ class RecordedCalls(Recorded, Protocol):
 
     def end(self) -> None:
         """Record nothing more."""
+
+
+class Waited:
+    """How long an attempt, or an evaluator, waited for what all of a run share, such as a limit.
+
+    Such time is not its own: not for its time-out, and not for how long it took. Where several of its calls wait at the same time, it counts once.
+    """
+
+    __slots__ = ("_lock", "_now", "_since", "_total")
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._now = 0
+        self._since = 0.0
+        self._total = 0.0
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """A block in which a call waits."""
+        with self._lock:
+            self._now += 1
+            if self._now == 1:
+                self._since = perf_counter()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._now -= 1
+                if not self._now:
+                    self._total += perf_counter() - self._since
+
+    @property
+    def seconds(self) -> float:
+        """How long so far."""
+        with self._lock:
+            return self._total + (perf_counter() - self._since if self._now else 0.0)
 
 
 class Attempt(msgspec.Struct):
@@ -88,6 +125,8 @@ class Attempt(msgspec.Struct):
     """Whether what looks like a secret was taken out of what its record and its spans tell."""
     asked: dict[str, frozenset[str]] | None = None
     """What its evaluators looked at beyond the attempt, by their names; `None` where no journal is kept."""
+    waited: Waited | None = None
+    """How long it waited for limits, of the last try alone; `None`: it did not."""
     account: Any = None
     """Where what it spends is settled (`calipers.run.ledger.Account`); `None` without a budget."""
 
@@ -140,6 +179,8 @@ class Notes(msgspec.Struct):
     attributes: dict[str, Any] = {}
     used: bool = False
     """Whether there is something."""
+    waited: Waited | None = None
+    """How long it waited for limits; `None`: it did not."""
 
     def clear(self) -> None:
         """Forget it."""
@@ -150,6 +191,7 @@ class Notes(msgspec.Struct):
         """Forget what an earlier try counted and noted, but not what it used: that is paid for."""
         self.metrics, self.attributes = {}, {}
         self.used = bool(self.usage)
+        self.waited = None
 
 
 _CURRENT: ContextVar[Attempt | Notes | None] = ContextVar("calipers_attempt", default=None)
@@ -223,6 +265,27 @@ def judging_notes() -> Notes:
         notes = Notes()
         _CURRENT.set(notes)
     return notes
+
+
+def who_runs() -> Attempt | Notes | None:
+    """Whose code runs here: the attempt, or the notes of an evaluator; `None` outside of a run."""
+    return _CURRENT.get()
+
+
+def waited_here() -> AbstractContextManager[None]:
+    """A block in which code waits for something that is not its own: the time is not that of its attempt, nor of its evaluator."""
+    current = _CURRENT.get()
+    if current is None:
+        return nullcontext()
+    with _COUNTING:
+        if current.waited is None:
+            current.waited = Waited()
+    return current.waited.waiting()
+
+
+def waited_by(who: Attempt | Notes) -> float:
+    """Seconds for which an attempt waited so far, in its last try, or an evaluator."""
+    return 0.0 if who.waited is None else who.waited.seconds
 
 
 class _Watched:
@@ -322,6 +385,7 @@ class _Told(msgspec.Struct, frozen=True):
 
 def begin(attempt: Attempt) -> None:
     """Make an attempt the current one. A further try starts with nothing counted and nothing noted."""
+    attempt.waited = None
     if attempt.tries > 1:
         attempt.metrics = {}
         attempt.attributes = {}

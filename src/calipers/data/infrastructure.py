@@ -74,11 +74,11 @@ def _is_one(error: BaseException) -> bool:
         return True
     if any(f"{kind.__module__.partition('.')[0]}.{kind.__name__}" in _TYPES for kind in type(error).__mro__):
         return True
-    status = _status(error)
+    status = status_of(error)
     return status is not None and (500 <= status < 600 or status in _LATER)
 
 
-def _status(error: BaseException) -> int | None:
+def status_of(error: BaseException) -> int | None:
     """The status of the reply that an error is about, by the names that clients give it; `None` if it has none."""
     places: list[tuple[Any, str]] = [(error, "status_code"), (error, "status")]
     places += [(getattr(error, "response", None), name) for name in ("status_code", "status")]

@@ -15,7 +15,14 @@ from calipers.data.human_label import HumanLabel
 from calipers.data.jsonable import safe_repr
 from calipers.data.pydantic_field import ModelField
 from calipers.data.redaction import SHORTEST_KEY, masked, masked_fields
-from calipers.data.result import EvaluationResult, EvaluatorFailure, Scalar, SkippedEvaluation, kind_of
+from calipers.data.result import (
+    EvaluationResult,
+    EvaluatorFailure,
+    Hopeless,
+    Scalar,
+    SkippedEvaluation,
+    kind_of,
+)
 from calipers.data.result_names import Names
 from calipers.data.spending import judge_metrics
 from calipers.data.trace import ToolCall, Trace, holds_no_secret, secrets_of
@@ -171,6 +178,8 @@ class ReportCaseFailure(
     error_stacktrace: str = ""
     infrastructure: bool = False
     """Whether a time-out, a connection or a server got in the way, so that it says nothing about the agent's answer."""
+    hopeless: Hopeless | None = None
+    """What was wrong that no further attempt could escape: the key, the credit, the model or the host; `None`: nothing of this kind."""
     not_run: tuple[str, ...] = ()
     """The evaluators that would have judged it."""
     task_duration: float = 0.0

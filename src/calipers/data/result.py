@@ -166,6 +166,10 @@ class SkippedEvaluation(ModelField, msgspec.Struct, frozen=True, gc=False):
         return self.name if self.key_of is None else self.key_of
 
 
+Hopeless: TypeAlias = Literal["key", "credit", "model", "host"]
+"""What is wrong where no further call can succeed (`calipers.data.hopeless` tells it by an error)."""
+
+
 class EvaluatorFailure(ModelField, msgspec.Struct, frozen=True, kw_only=True):
     """An evaluator that did not finish."""
 
@@ -179,6 +183,8 @@ class EvaluatorFailure(ModelField, msgspec.Struct, frozen=True, kw_only=True):
     """What it counted and noted, and how often it was tried, where there is something to say."""
     infrastructure: bool = False
     """Whether a time-out, a connection or a server got in the way, so that it says nothing about what was judged."""
+    hopeless: Hopeless | None = None
+    """What was wrong that no further judgement could escape: the key, the credit, the model or the host; `None`: nothing of this kind."""
 
 
 def kind_of(value: Scalar) -> Kind:

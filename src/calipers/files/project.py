@@ -12,9 +12,8 @@ import os
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import msgspec
 
@@ -43,7 +42,7 @@ class Project(msgspec.Struct, frozen=True, kw_only=True):
     """The default model."""
     prices: dict[str, Price] = {}
     """By model."""
-    max_concurrency: int | None = None
+    max_concurrency: int | Literal["auto"] | None = None
     """Attempts in flight."""
     task_timeout: float | None = None
     """Seconds that a task may take."""
@@ -168,7 +167,10 @@ _RULES: Final[dict[str, _Rule]] = {
         lambda value: isinstance(value, dict),
         'expected a table of models, such as prices."gpt-5-mini" = { input = 0.25, output = 2.0 }',
     ),
-    "max_concurrency": (partial(is_whole_number, at_least=1), "expected a whole number from 1"),
+    "max_concurrency": (
+        lambda value: value == "auto" or is_whole_number(value, at_least=1),
+        'expected a whole number from 1, or "auto"',
+    ),
     "task_timeout": (_is_seconds, "expected a number of seconds above 0"),
     "evaluator_timeout": (_is_seconds, "expected a number of seconds above 0"),
     "redact": (_are_texts, "expected a list of names of fields"),

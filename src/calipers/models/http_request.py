@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from io import BytesIO
+from time import perf_counter
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit, urlunsplit
 
@@ -19,7 +20,9 @@ from calipers.data.argument_checks import check_seconds
 from calipers.errors import AgentConnectionError, AgentReplyError, AgentTimeoutError, InvalidOptionError
 from calipers.models.http_sessions import load_aiohttp, session_of_loop
 from calipers.models.request_redaction import secrets_of, shown_address, shown_text
+from calipers.models.wire_limits import asked_of, body_of
 from calipers.models.wire_tap import Passage, WireAnswer, WireRequest, is_tapped, past_taps, retry_headers
+from calipers.run.call_limit import enter_async, leave, limits_here
 
 _LARGE = 2**20
 """aiohttp wants bodies from this size on in pieces."""
@@ -68,6 +71,8 @@ class Request:
     """A key among the headers, which no message may show."""
     asked: str = "agent"
     """What is asked, in the words of a message."""
+    waited: float = 0.0
+    """Seconds for which it waited for a limit of the run before it was sent."""
 
     @property
     def address(self) -> str:
@@ -112,11 +117,38 @@ class Request:
         except Exception as error:
             passage.end(error)
             raise
+        finally:
+            self.waited += request.waited
         told = retry_headers(reply.headers)
         passage.end(WireAnswer(reply.status, reply.headers.get("content-type", ""), reply.body, headers=told))
         return reply
 
     async def _sent(self, client: Any) -> Reply:
+        """The answer; in a run with limits, when this request has its turn.
+
+        One that was refused is sent again as long as others are answered meanwhile: the limit follows what the server takes, and it
+        is by chance which request is one too many.
+        """
+        if (limits := limits_here()) is None:
+            return await self._sent_now(client)
+        name, model = asked_of(self.url, self.content)
+        answered = -1
+        while True:
+            start = perf_counter()
+            call = await enter_async(limits, name, model)
+            self.waited += perf_counter() - start
+            try:
+                reply = await self._sent_now(client)
+            except BaseException as error:
+                leave(name, error)
+                raise
+            call.told(reply.status, reply.headers, body_of(reply.status, reply.body))
+            leave(name)
+            before, answered = answered, call.limit.answered
+            if reply.status != 429 or answered <= max(before, 0) or not _wants_again(reply):
+                return reply
+
+    async def _sent_now(self, client: Any) -> Reply:
         own = await session_of_loop() if client is None else None  # loads aiohttp, before the time counts
         limit = asyncio.timeout(self.timeout)
         try:
@@ -207,6 +239,11 @@ class Request:
 
     def _unsendable(self, error: BaseException) -> InvalidOptionError:
         return InvalidOptionError(f"the request to {self.address} cannot be sent: {self._why(error)}")
+
+
+def _wants_again(reply: Reply) -> bool:
+    """Whether a server that has refused a request may be asked again, as far as it says."""
+    return str(reply.headers.get("x-should-retry", "")).strip().lower() != "false"
 
 
 def is_passing_trouble(error: BaseException) -> bool:

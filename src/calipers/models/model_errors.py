@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from calipers.data.retry_after import wait_of
 from calipers.errors import (
     ModelContextError,
     ModelError,
@@ -25,7 +26,6 @@ from calipers.errors import (
 from .http_request import Reply, Request
 from .model_answer import is_list, read
 from .request_redaction import shown_address, shown_text
-from .retry_after import wait_of
 
 _CODES: Mapping[str, type[ModelError]] = {
     **dict.fromkeys(

@@ -35,9 +35,11 @@ from calipers.errors import (
     ModelError,
     ModelFilteredError,
     ModelKeyError,
+    ModelRateError,
     ModelRequestError,
     ModelTimeoutError,
 )
+from calipers.run.call_limit import limits_here
 from calipers.run.ledger import reserved
 
 from .accounting import account
@@ -350,6 +352,8 @@ class _Exchange:
         self._route = route
         self._ask = ask
         self._tries = 0
+        self._waited = 0.0
+        """Seconds for which it waited for a limit of the run."""
         self._began = perf_counter()
 
     async def answers(self) -> list[Completion]:
@@ -372,7 +376,11 @@ class _Exchange:
             request, left_out = self._request(further), self._left_out
             try:
                 self._tries += 1
-                found = self._read(await _sent(request, self._model), request)
+                try:
+                    reply = await _sent(request, self._model)
+                finally:
+                    self._waited += request.waited
+                found = self._read(reply, request)
             except ModelError as error:
                 found = Trouble(error, again=_may_pass(error))
             if isinstance(found, Completion):
@@ -434,13 +442,16 @@ class _Exchange:
 
     @property
     def _spent(self) -> float:
-        return perf_counter() - self._began
+        """Seconds so far, without those for which it waited for a limit."""
+        return perf_counter() - self._began - self._waited
 
     def _pause(self, trouble: Trouble, failed: int) -> float | None:
         """Seconds to wait before the next request; `None` if there is none."""
         retry, deadline = self._model.retry, self._model.deadline
         if retry is None or not trouble.again or not retry.again(trouble.error, failed, self._spent):
             return None
+        if isinstance(trouble.error, ModelRateError) and limits_here() is not None:
+            return 0.0  # the limit of the run has heard of it, and knows when to ask again
         draw = random.random()  # noqa: S311 - spreading, not secrets
         pause = retry.pause(failed, int(draw * 2**32))
         if trouble.wait:

@@ -4,7 +4,7 @@ An agent makes its own clients, often inside of a framework, and each SDK lets o
 makes oneself. What they share is httpx (or httpx2, the same library under a new name) and aiohttp: every client that does not bring a
 transport of another kind ends in `HTTPTransport.handle_request`, `AsyncHTTPTransport.handle_async_request` or
 `ClientSession._request`. So `install` replaces these methods of the classes, once for each process, as OpenTelemetry's
-instrumentations do. Without taps in the context they only call what they replaced. The requests of `calipers.models` itself
+instrumentations do. Without taps and limits in the context they only call what they replaced. The requests of `calipers.models` itself
 pass the taps in `http_request.py`.
 
 - An answer that comes as a stream through httpx is handed on as it comes, and told when it has been read or is closed. One through
@@ -17,6 +17,7 @@ import asyncio
 import functools
 import importlib
 import importlib.util
+import sys
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -25,32 +26,44 @@ from http import HTTPStatus
 from typing import Any
 
 from calipers.errors import TapeError
+from calipers.run.call_limit import detach, enter, enter_async, leave, limits_here
 
 from .http_sessions import session_of_loop
 from .request_redaction import secrets_of, shown_address
-from .wire_tap import Passage, WireAnswer, WireRequest, is_tapped, past_taps, retry_headers
+from .wire_limits import asked_of
+from .wire_tap import Passage, WireAnswer, WireRequest, is_tapped, is_to_model, past_taps, retry_headers
 
 _HTTPX = ("httpx", "httpx2")
 _LIBRARIES = (*_HTTPX, "aiohttp")
+_LAST = {"httpx": "AsyncHTTPTransport", "httpx2": "AsyncHTTPTransport", "aiohttp": "ClientSession"}
+"""What is there when a library has been loaded."""
 _INSTALLING = threading.Lock()
 _installed: set[str] = set()
 
 
-def install() -> None:
-    """Replace these methods in each of the libraries that this machine has, once. Loading them takes a moment."""
+def install(*, loaded_only: bool = False) -> None:
+    """Replace these methods in each of the libraries that this machine has, once. Loading them takes a moment.
+
+    Args:
+        loaded_only: leave out libraries that are not loaded, or are being loaded.
+    """
     if len(_installed) == len(_LIBRARIES):
         return
     with _INSTALLING:
         for name in _LIBRARIES:
+            if loaded_only and not hasattr(sys.modules.get(name), _LAST[name]):
+                continue
             if name not in _installed and importlib.util.find_spec(name) is not None:
                 module: Any = importlib.import_module(name)
                 if name in _HTTPX:
                     sync, later = module.HTTPTransport, module.AsyncHTTPTransport
-                    sync.handle_request = _sync_hook(module, sync.handle_request)
-                    later.handle_async_request = _async_hook(module, later.handle_async_request)
+                    sync.handle_request = _sync_hook(module, _limited(sync.handle_request))
+                    later.handle_async_request = _async_hook(
+                        module, _limited_async(later.handle_async_request)
+                    )
                 else:
                     session = module.ClientSession
-                    session._request = _aiohttp_hook(session._request)  # noqa: SLF001 - all requests go through it
+                    session._request = _aiohttp_hook(_limited_aiohttp(session._request))  # noqa: SLF001 - all requests go through it
             _installed.add(name)
 
 
@@ -361,3 +374,83 @@ def _phrase(status: int) -> str:
         return HTTPStatus(status).phrase
     except ValueError:
         return ""
+
+
+# ---------------------------------------------------------------------- limits
+
+
+def _limited(send: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """The same for requests that wait for a limit of their run."""
+
+    def handle_request(self: Any, request: Any) -> Any:
+        limits = limits_here()
+        if limits is None or not is_to_model(request.method, str(request.url)):
+            return send(self, request)
+        name, model = asked_of(str(request.url), request.read())
+        call = enter(limits, name, model)
+        try:
+            response = send(self, request)
+        except BaseException as error:
+            leave(name, error)
+            raise
+        call.told(response.status_code, response.headers)
+        if (going_on := detach(name)) is not None:
+            close = response.stream.close
+
+            def closed() -> None:
+                going_on.end()
+                close()
+
+            response.stream.close = closed
+        return response
+
+    return handle_request
+
+
+def _limited_async(send: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    async def handle_async_request(self: Any, request: Any) -> Any:
+        limits = limits_here()
+        if limits is None or not is_to_model(request.method, str(request.url)):
+            return await send(self, request)
+        name, model = asked_of(str(request.url), await request.aread())
+        call = await enter_async(limits, name, model)
+        try:
+            response = await send(self, request)
+        except BaseException as error:
+            leave(name, error)
+            raise
+        call.told(response.status_code, response.headers)
+        if (going_on := detach(name)) is not None:
+            close = response.stream.aclose
+
+            async def closed() -> None:
+                going_on.end()
+                await close()
+
+            response.stream.aclose = closed
+        return response
+
+    return handle_async_request
+
+
+def _limited_aiohttp(send: Callable[..., Any]) -> Callable[..., Any]:
+    async def request(self: Any, method: str, url: Any, **options: Any) -> Any:
+        limits = limits_here()
+        address = str(self._build_url(url)) if limits is not None else ""
+        if limits is None or not is_to_model(method, address):
+            return await send(self, method, url, **options)
+        body = b""
+        with suppress(TapeError):  # a body of another kind is sent all the same
+            body = _sent_body(self, options, address)
+        name, model = asked_of(address, body)
+        call = await enter_async(limits, name, model)
+        try:
+            response = await send(self, method, url, **options)
+        except BaseException as error:
+            leave(name, error)
+            raise
+        call.told(response.status, response.headers)
+        leave(name)
+        return response
+
+    return request

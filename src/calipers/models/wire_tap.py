@@ -147,9 +147,14 @@ def check_seal(what: str) -> None:
 
 def is_tapped(method: str, url: str) -> bool:
     """Whether a request passes taps: there are some, or there should be, and it goes to a model."""
-    if not (_TAPS.get() or (_seals and not counts_here())) or method.upper() != "POST" or _IS_PAST.get():
+    if not (_TAPS.get() or (_seals and not counts_here())) or _IS_PAST.get():
         return False
-    return _MODEL_PATH.search(urlsplit(url).path) is not None
+    return is_to_model(method, url)
+
+
+def is_to_model(method: str, url: str) -> bool:
+    """Whether a request asks a model."""
+    return method.upper() == "POST" and _MODEL_PATH.search(urlsplit(url).path) is not None
 
 
 class Passage:

@@ -31,7 +31,7 @@ from calipers.pytest_plugin.evaluate_fixtures import defaults, kept, on_asyncio,
 from calipers.pytest_plugin.marker import Marked, case_of, read_mark
 from calipers.pytest_plugin.session import SESSION
 from calipers.report.report import Report
-from calipers.run.runner import DEFAULT_CONCURRENCY
+from calipers.run.runner import AUTO_CONCURRENCY, DEFAULT_CONCURRENCY
 from calipers.run.task import TaskLike, is_task
 from calipers.testing.assertions import missing_passes
 from calipers.views.outcome import Record
@@ -327,7 +327,8 @@ def _companions(item: pytest.Function, mark: pytest.Mark, marked: Marked) -> lis
     if not (item.config.getoption("maxfail", 0) or item.config.getoption("stepwise", False)):
         return found
     limit = marked.options.get("max_concurrency") or defaults(session).get("max_concurrency")
-    return found[: max(0, (limit or DEFAULT_CONCURRENCY) // marked.repeat - 1)]
+    most = AUTO_CONCURRENCY if limit == "auto" else limit or DEFAULT_CONCURRENCY
+    return found[: max(0, most // marked.repeat - 1)]
 
 
 def _to_come(item: pytest.Function) -> list[pytest.Item]:

@@ -23,6 +23,7 @@ class Incomplete(msgspec.Struct, frozen=True, omit_defaults=True):
         "interrupted",
         "stopped",
         "budget",
+        "hopeless",
         "failed",
         "running",
         "abandoned",
@@ -40,6 +41,7 @@ class Incomplete(msgspec.Struct, frozen=True, omit_defaults=True):
     - `interrupted`: Ctrl-C, SIGTERM or a cancellation
     - `stopped`: the caller asked to stop, such as by pytest's `--maxfail`
     - `budget`: what it may spend was spent, or a limit could not be kept; `Report.budget` says which
+    - `hopeless`: one attempt after another found the key wrong, no credit, no such model or the host gone
     - `failed`: the dataset, the store, a hook or a worker failed
     - `running`: the run goes on
     - `abandoned`: the process that ran it is gone

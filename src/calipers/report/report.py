@@ -21,6 +21,7 @@ from calipers.data.case import field_tags
 from calipers.data.context import InputsT, MetadataT, OutputT
 from calipers.data.evaluator import Expectation
 from calipers.data.jsonable import plain, safe_repr
+from calipers.data.limit_use import LimitUse
 from calipers.data.pydantic_field import written_as
 from calipers.data.record import ReportCase, ReportCaseFailure
 from calipers.data.result import EvaluatorFailure
@@ -125,6 +126,8 @@ class Report(msgspec.Struct, Generic[InputsT, OutputT, MetadataT], kw_only=True)
     """What came of the rule that could end the run (`stop_when`), which looked at it many times; `None`: it had none."""
     budget: BudgetUse | None = None
     """What became of the budget of the run; `None`: it had none."""
+    limits: tuple[LimitUse, ...] = ()
+    """What became of the limits that its calls shared; of a resumed run, in its last part."""
     unfinished: int = 0
     """Attempts that were begun and given up when the run ended early."""
     blocked: dict[str, BlockedLoop] = {}

@@ -71,7 +71,7 @@ class EvaluateOptions(TypedDict, total=False):
     name: str | None
     task_name: str | None
     metadata: dict[str, Any] | None
-    max_concurrency: int | None
+    max_concurrency: int | Literal["auto"] | None
     task_timeout: float | None
     evaluator_timeout: float | None
     retry: Retry | Mapping[str, Any] | None
@@ -334,7 +334,7 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
             name: of the run; default: the task's name.
             task_name: of the task; default: that of the function or object.
             metadata: anything to keep with the report.
-            max_concurrency: tasks in flight; default: 100, or 32 for a sync task, with as many more under judgement.
+            max_concurrency: tasks in flight; default: 100, or 32 for a sync task, with as many more under judgement; "auto": as many as servers take their calls.
             task_timeout: seconds a task may take before it counts as failed; a case may allow more or less.
             evaluator_timeout: seconds an evaluator may take; sync evaluators then run in threads.
             retry: when to call a failed task again: a `Retry`, or its fields in a dictionary.

@@ -6,7 +6,14 @@ It composes what a user could compose alone: a plan of evaluators, a queue of wo
 import asyncio
 import os
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, nullcontext, suppress
+from contextlib import (
+    AbstractContextManager,
+    ExitStack,
+    asynccontextmanager,
+    contextmanager,
+    nullcontext,
+    suppress,
+)
 from datetime import UTC, datetime
 from time import perf_counter
 from typing import Any, Protocol
@@ -28,6 +35,7 @@ from calipers.report.incomplete import Incomplete, Stopping, after_attempts
 from calipers.report.report import Report
 from calipers.report.report_evaluator import analyses_reports, names_of_analysts, run_report_evaluators
 from calipers.report.shard import ShardFacts, part_of
+from calipers.run.call_limit import limits_in_use
 from calipers.run.place import Job
 from calipers.run.runner import ForeseeingRule, Options, Run, in_random_order
 from calipers.run.sharded_work import ShardedWork
@@ -64,6 +72,16 @@ class Counts:
     def failed(self) -> int:
         """Finished attempts that did not pass."""
         return self._run.failed
+
+    @property
+    def pauses(self) -> list[tuple[str, float]]:
+        """Which limits make all their calls wait at the moment, and for how many seconds more: a server asked for that."""
+        return self._run.limits.pauses
+
+    @property
+    def waiting(self) -> int:
+        """Calls that wait for a limit."""
+        return self._run.limits.waiting
 
     @property
     def in_flight(self) -> int:
@@ -113,8 +131,8 @@ async def evaluate(
         unread = Unread()
         if plan.unread and not report_evaluators:  # these may read the cases of the report
             run.queue.follow(unread.follow)
-        on_loop = the_task.is_async or options.lifecycle or run.announces or options.engine or run.live
-        workers = LoopWorkers(run) if on_loop else ThreadWorkers(run, total)
+        interrupts.enter_context(sharing_limits(run))
+        workers = _workers(run, total)
         announced = _announced(options, name, dataset_name, total, metadata)
         async with announced as reports, _kept(journal, reports), _begun(run, plan, workers.stop):
             if was_signalled():  # let it arrive before the first call is made
@@ -139,6 +157,15 @@ async def evaluate(
                 await _analysed(report, report_evaluators, plan, options)
             reports.append(report)
     return report
+
+
+def _workers(run: Run, total: int | None) -> LoopWorkers | ThreadWorkers:
+    """What works through the queue of a run."""
+    options = run.options
+    on_loop = run.task.is_async or options.lifecycle or run.announces or options.engine or run.live
+    workers = LoopWorkers(run) if on_loop else ThreadWorkers(run, total)
+    run.give_up = workers.stop
+    return workers
 
 
 async def _analysed(report: Report, evaluators: Sequence[Any], plan: Plan, options: Options) -> None:
@@ -188,6 +215,17 @@ async def _begun(run: Run, plan: Plan, stop: Callable[[], None]) -> AsyncIterato
         yield
 
 
+@contextmanager
+def sharing_limits(run: Run) -> Iterator[None]:
+    """Have what is called in the block share the limits of the run."""
+    if run.limits.sees_all:
+        from calipers.models.wire_limits import watch
+
+        run.limits.watch = watch
+    with limits_in_use(run.limits):
+        yield
+
+
 @asynccontextmanager
 async def _engine_started(run: Run, stop: Callable[[], None]) -> AsyncIterator[None]:
     """Have the attempts of the block run where the engine says; without one, they run here."""
@@ -204,7 +242,7 @@ async def _engine_started(run: Run, stop: Callable[[], None]) -> AsyncIterator[N
         task=run.task,
         records_spans=run.recorder is not None,
         task_timeout=run.options.task_timeout,
-        max_concurrency=run.options.max_concurrency,
+        max_concurrency=None if run.options.max_concurrency == "auto" else run.options.max_concurrency,
         give_up=give_up,
         hold=lambda seconds: run.scoring.note_blocked(TASK, seconds, is_async=True),
         use_prices=run.prices_elsewhere.extend,
@@ -307,6 +345,7 @@ def _reported(run: Run, total: int | None, shard: ShardFacts | None, **given: An
         shard=shard,
         stopping=_stopping(run, total),
         budget=None if run.ledger is None else run.ledger.use(in_random_order=run.in_random_order),
+        limits=run.limits.uses,
         unfinished=run.queue.handed_out - run.finished,
         blocked=run.scoring.blocked,
         **given,

@@ -34,10 +34,11 @@ from calipers.data.argument_checks import (
     check_number,
     check_whole_number,
 )
-from calipers.data.attempt import Attempt, begin, noting
+from calipers.data.attempt import Attempt, begin, noting, waited_by
 from calipers.data.budget import Budget
 from calipers.data.case import Case
 from calipers.data.context import EvaluatorContext
+from calipers.data.hopeless import WAYS_OUT, hopeless
 from calipers.data.infrastructure import is_infrastructure
 from calipers.data.lifecycle import CaseLifecycle, LifecycleFactory, RunHook, RunHooks
 from calipers.data.record import (
@@ -49,7 +50,7 @@ from calipers.data.record import (
     name_results,
     told_calls,
 )
-from calipers.data.result import describe_error
+from calipers.data.result import Hopeless, describe_error
 from calipers.data.result_names import Names
 from calipers.data.retry import Retry, RetryFunctions
 from calipers.data.reuse import Recalled
@@ -68,6 +69,7 @@ from calipers.process.user_code import (
 from calipers.report.incomplete import Incomplete
 from calipers.report.shard import Shard
 from calipers.report.summary import Tally
+from calipers.run.call_limit import AttemptLimit, Limits
 from calipers.run.ledger import GivenUp, Ledger
 from calipers.run.place import Engine, Place
 from calipers.run.task import Task, promised_coroutine, settle, with_captured_spans
@@ -148,6 +150,11 @@ def in_random_order(items: Iterator[Work], seed: int) -> Iterator[Work]:
 
 DEFAULT_CONCURRENCY = 100
 """Async attempts in flight unless `max_concurrency` says otherwise."""
+HOPELESS_IN_A_ROW = 4
+"""So many attempts in a row that found the key wrong, or the host gone, end a run."""
+AUTO_CONCURRENCY = 1000
+"""And with `max_concurrency="auto"`, which begins with few."""
+AUTO_THREADS = 128
 DEFAULT_THREADS = 32
 """Blocking attempts in flight unless `max_concurrency` says otherwise."""
 _LOOK_SECONDS = 0.5
@@ -180,8 +187,8 @@ if hasattr(os, "register_at_fork"):
 class Options(msgspec.Struct, frozen=True, kw_only=True):
     """How to run."""
 
-    max_concurrency: int | None = None
-    """Attempts in flight; `None` is 100 for an async task and 32 for a blocking one."""
+    max_concurrency: int | Literal["auto"] | None = None
+    """Attempts in flight; `None` is 100 for an async task and 32 for a blocking one, "auto" as many as servers take the calls of."""
     task_timeout: float | None = None
     """Seconds a task may take; a case may allow more or less (`Case.timeout`)."""
     evaluator_timeout: float | None = None
@@ -213,8 +220,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """Which part of the cases is run; `None`: all of them."""
 
     def __post_init__(self) -> None:
-        for name in ("max_concurrency", "repeat"):
-            check_whole_number(name, getattr(self, name), at_least=1, or_none=name == "max_concurrency")
+        check_concurrency(self.max_concurrency)
+        check_whole_number("repeat", self.repeat, at_least=1)
         for name in ("task_timeout", "evaluator_timeout"):
             check_number(name, getattr(self, name), above=0, at_most=math.inf, of="seconds", or_none=True)
         for name in ("lifecycle", "on_record", "stop_when"):
@@ -239,6 +246,20 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
             value = getattr(self, name)
             if value is not None and not isinstance(value, Retry | RetryFunctions):
                 raise InvalidOptionError(f"{name} must be a Retry, such as Retry(attempts=3), got {value!r}")
+
+
+def check_concurrency(given: Any) -> None:
+    """Check how many attempts are to be in flight.
+
+    Raises:
+        InvalidOptionError: it is neither a number from 1, nor "auto", nor `None`.
+    """
+    if isinstance(given, str) and given != "auto":
+        raise InvalidOptionError(
+            f'max_concurrency must be a whole number from 1, or "auto", got {given!r:.200}'
+        )
+    if given != "auto":
+        check_whole_number("max_concurrency", given, at_least=1, or_none=True)
 
 
 def keep_spans(attempt: Attempt, capture: SpanCapture) -> None:
@@ -300,6 +321,14 @@ class Run:
         """Prices of models by which calls were counted there."""
         self.ledger = None if options.budget is None else Ledger(options.budget)
         """Keeps the run to its budget; `None`: it has none."""
+        self.limits = Limits(sees_all=options.max_concurrency == "auto")
+        """Limits that the calls of the run share."""
+        self.turns: AttemptLimit | None = None
+        """How many attempts are in flight, where that adapts itself; `None`: it is a number."""
+        self.in_vain = self._judged_in_vain = 0
+        """Calls of the task in a row that found what no call can escape; and judgements."""
+        self.give_up: Callable[[], None] | None = None
+        """Gives up the calls in flight."""
         self.in_random_order = False
         """Whether cases are begun in a random order."""
         self.live: LiveCases | None = None
@@ -317,6 +346,15 @@ class Run:
         )
         """Whether a task is called once, here, and for as long as it likes, unless its case says otherwise."""
         self._forks = _forks
+
+    def at_most(self, usually: int, automatic: int) -> int:
+        """Attempts in flight at most, unless the options say so by a number."""
+        given = self.options.max_concurrency
+        if given == "auto":
+            if self.options.engine is None:
+                self.turns = self.limits.attempts(automatic)
+            return automatic
+        return given or usually
 
     def attempt(self, work: Work) -> Attempt:
         """A fresh attempt for the work."""
@@ -367,6 +405,43 @@ class Run:
             records[position] = record
         if self.early_stop is not None:
             self._ask(self.early_stop, position, record)
+        if type(record) is ReportCase:
+            self._judged_in_vain = self._judged_in_vain + 1 if self._is_hopeless(record) else 0
+
+    def _is_hopeless(self, record: ReportCase) -> bool:
+        """Whether no judge of further attempts can succeed; ends the run where one attempt after another has found that."""
+        for failure in record.evaluator_failures:
+            if failure.hopeless is not None:
+                if self._judged_in_vain + 1 >= HOPELESS_IN_A_ROW:
+                    self.end_hopeless(failure.hopeless, failure.error_message)
+                return True
+        return False
+
+    def _notice(self, error: BaseException | None) -> None:
+        """Note how a call of the task ended, and end the run if one after another has found that nothing can succeed."""
+        if error is None:
+            self.in_vain = 0
+        elif (why := self.tried(error)) is not None:
+            self.end_hopeless(why, describe_error(error)[1])
+
+    def tried(self, error: BaseException) -> Hopeless | None:
+        """Note how a call of the task failed; what is wrong, if one after another has found that nothing can succeed."""
+        why = hopeless(error)
+        self.in_vain = 0 if why is None else self.in_vain + 1
+        if self.in_vain < HOPELESS_IN_A_ROW:
+            return None
+        self.queue.close()  # at once: threads do not wait for the event loop
+        return why
+
+    def end_hopeless(self, why: Hopeless, said: str) -> None:
+        """End the run: nothing can succeed."""
+        if self.stopping:
+            return
+        reason = f"ended early ({said:.300}: {WAYS_OUT[why]}, and resume the run)"
+        self.stopped = self.stopped or Incomplete("hopeless", reason)
+        self.queue.close()
+        if self.give_up is not None:
+            asyncio.get_running_loop().call_soon(self.give_up)  # the attempt that found it is to be kept
 
     def _name_again(self, *records: Record | None) -> None:
         """Name results that were named before all was known, those that are counted too."""
@@ -537,6 +612,8 @@ class Run:
                     left = self._called(attempt, start) if is_direct else self.execute(attempt)
                     if left is not None:
                         await left
+                    if is_direct and (attempt.error is not None or self.in_vain):
+                        self._notice(attempt.error)
                 if attempt.error is None:
                     judged = self.scoring.judged(attempt, work.plan, self.scoring.context(attempt))
                     record = judged if isinstance(judged, ReportCase) else await judged
@@ -654,6 +731,7 @@ class Run:
             error_message=message,
             error_stacktrace=stack,
             infrastructure=is_infrastructure(attempt.error),
+            hopeless=hopeless(attempt.error),
             not_run=work.plan.awaiting(case),
             task_duration=attempt.duration,
             total_duration=perf_counter() - start,
@@ -745,7 +823,9 @@ class Run:
             attempt.error = error
         if _forks != self._forks:
             self.leave_child()
-        attempt.duration = perf_counter() - start
+        attempt.duration = perf_counter() - start - waited_by(attempt)
+        if self.limits.by_name:
+            self.limits.end_calls_of(attempt)
 
     async def execute(self, attempt: Attempt) -> None:
         """Call the task from the event loop until it succeeds or its tries are used up."""
@@ -762,7 +842,7 @@ class Run:
                     if timeout is None:
                         output = await isolated(coroutine, copy_context(), self._note)
                     else:
-                        hold = Hold(self.scoring, TASK, is_async=True)
+                        hold = Hold(self.scoring, TASK, is_async=True, whose=attempt)
                         watched = isolated(coroutine, copy_context(), hold.note)
                         output = await within(timeout, watched, self.late(attempt.case), hold.others)
                     settle(attempt, output)
@@ -772,11 +852,14 @@ class Run:
                     attempt.error = error
                 if _forks != self._forks:
                     self.leave_child()
-                attempt.duration = perf_counter() - start
+                attempt.duration = perf_counter() - start - waited_by(attempt)
+            if self.limits.by_name:  # what was left behind, or forgot to end a call
+                self.limits.end_calls_of(attempt)
             if attempt.account is not None:
                 attempt.account.check()
             spent = attempt.earlier + attempt.duration
             if attempt.error is None or retry is None or not retry.again(attempt.error, attempt.tries, spent):
+                self._notice(attempt.error)
                 return
             pause = retry.pause(attempt.tries, attempt.derived_seed(), attempt.error, spent)
             await asyncio.sleep(pause)

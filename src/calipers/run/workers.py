@@ -14,16 +14,29 @@ from collections.abc import Callable
 from contextvars import copy_context
 from inspect import isawaitable
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from calipers.data.attempt import Attempt, begin
+from calipers.data.attempt import Attempt, begin, waited_by
+from calipers.data.infrastructure import is_infrastructure
+from calipers.data.result import describe_error
 from calipers.process.interrupt import outlast, was_signalled
 from calipers.process.loop import GRACE_SECONDS
 from calipers.process.user_code import settled
 from calipers.run.ledger import Account, GivenUp, use_account
-from calipers.run.runner import DEFAULT_CONCURRENCY, DEFAULT_THREADS, FAIR_SECONDS, Run, keep_spans
+from calipers.run.runner import (
+    AUTO_CONCURRENCY,
+    AUTO_THREADS,
+    DEFAULT_CONCURRENCY,
+    DEFAULT_THREADS,
+    FAIR_SECONDS,
+    Run,
+    keep_spans,
+)
 from calipers.run.task import settle
 from calipers.run.work import Work
+
+if TYPE_CHECKING:
+    from calipers.run.call_limit import Turn
 
 _TURNS = 3
 """Turns of the event loop in which the end of a call with a timeout comes to its worker."""
@@ -34,7 +47,7 @@ class LoopWorkers:
 
     def __init__(self, run: Run) -> None:
         self.run = run
-        self.limit = run.options.max_concurrency or DEFAULT_CONCURRENCY
+        self.limit = run.at_most(DEFAULT_CONCURRENCY, AUTO_CONCURRENCY)
         self.tasks: set[asyncio.Task[None]] = set()
         self.hired = 0
         self.exhausted = False
@@ -71,8 +84,12 @@ class LoopWorkers:
         self.tasks.add(task)
         task.add_done_callback(self._leave)
         self.hired += 1
+        if self.run.turns is None:
+            self._hire_next()
+
+    def _hire_next(self) -> None:
         if self.hired < self.limit:
-            loop.call_soon(self._hire)
+            asyncio.get_running_loop().call_soon(self._hire)
 
     def _leave(self, task: "asyncio.Task[None]") -> None:
         self.tasks.discard(task)
@@ -88,16 +105,24 @@ class LoopWorkers:
     async def _work(self) -> None:
         run = self.run
         me = asyncio.current_task()
-        place, ledger, live, take = run.place, run.ledger, run.live, run.queue.next
+        place, ledger, live, turns, take = run.place, run.ledger, run.live, run.turns, run.queue.next
         is_plain = run.journal is None and not run.announces
+        turn: Turn | None = None
         fair_until = perf_counter() + FAIR_SECONDS
         while not run.stopping:
             if place is not None:
                 await place.room()
+            if turns is not None:
+                is_first, turn = turn is None, await turns.next()
+                if is_first:
+                    self._hire_next()
             work = take() if live is None else await run.next_live(live)
             if work is None:
                 self.exhausted = True
+                if turn is not None:
+                    turn.drop()
                 return
+            broke = False
             if ledger is not None and not await run.admits(ledger, work):
                 if live is not None:
                     live.end()
@@ -109,6 +134,8 @@ class LoopWorkers:
                         record = await run.announced(work)
                     else:
                         record = await run.journaled(work, me)
+                    if turn is not None:
+                        broke = getattr(record, "infrastructure", False)
                     run.keep(work.position, record)
                 except GivenUp:
                     if live is not None:
@@ -117,6 +144,8 @@ class LoopWorkers:
                     if not _is_running(me):
                         raise
                     run.keep(work.position, run.broken_off(work, error))
+            if turn is not None:
+                turn.over(broke=broke)
             if perf_counter() > fair_until or was_signalled():
                 await asyncio.sleep(0)
                 fair_until = perf_counter() + FAIR_SECONDS
@@ -128,11 +157,13 @@ class ThreadWorkers:
     def __init__(self, run: Run, total: int | None) -> None:
         self.run = run
         self.loop = asyncio.get_running_loop()
-        limit = run.options.max_concurrency or DEFAULT_THREADS
+        limit = run.at_most(DEFAULT_THREADS, AUTO_THREADS)
         self.limit = limit if total is None else max(1, min(limit, total))
         self.context = copy_context()
         self.lock = threading.Lock()
         self.running: dict[threading.Thread, tuple[Work, Attempt, float]] = {}
+        self.turns: dict[threading.Thread, Turn] = {}
+        """Whose turn it is, where the number of attempts in flight adapts itself."""
         self.alive = 0
         self.finished: deque[tuple[Work, Attempt, float]] = deque()
         # Threads wait here when the evaluators fall far behind, so that finished attempts do not pile up. There is room to
@@ -173,6 +204,8 @@ class ThreadWorkers:
         """Give up the calls in flight."""
         self.stopped.set()
         self.room.release(self.limit)  # no thread waits for room any more
+        if self.run.turns is not None:
+            self.run.turns.give_up()
         if not self.done.done():
             self.done.set_result(None)
 
@@ -202,6 +235,10 @@ class ThreadWorkers:
         me = threading.current_thread()
         while not self.stopped.is_set():
             self.room.acquire()
+            try:
+                self._take_turn(me)
+            except GivenUp:
+                return False
             if retried is not None:
                 (work, attempt), retried = retried, None
                 self._pause(attempt)
@@ -209,10 +246,13 @@ class ThreadWorkers:
                 found = self.run.queue.next()
                 if found is None:
                     self.room.release()
+                    if me in self.turns:
+                        self.turns.pop(me).drop()
                     return False
                 ledger = self.run.ledger
                 if ledger is not None and not self.run.admits_in_thread(ledger, found, self.stopped):
                     self.room.release()
+                    self._end_turn(me)
                     continue
                 work, attempt = found, self.run.attempt(found)
                 attempt.account = None if ledger is None else Account(ledger)
@@ -221,12 +261,35 @@ class ThreadWorkers:
                 attempt.error = work.problem
             elif work.recalled is None and not self._execute(me, work, attempt):
                 return True
+            self._end_turn(me, attempt.error)
+            self._notice(attempt.error)
             if self.stopped.is_set():
                 # What stopped the run may have ended the call too: a program that the task called gets the Ctrl-C as well.
                 return False
             self.finished.append((work, attempt, start))
             self._signal()
         return False
+
+    def _notice(self, error: BaseException | None) -> None:
+        """End the run if one call after another has found that nothing can succeed."""
+        if error is None:
+            self.run.in_vain = 0
+        elif (why := self.run.tried(error)) is not None:
+            self._on_loop(self.run.end_hopeless, why, describe_error(error)[1])
+
+    def _take_turn(self, me: threading.Thread) -> None:
+        """Wait until one attempt more may be in flight.
+
+        Raises:
+            GivenUp: the run is over.
+        """
+        if self.run.turns is not None:
+            self.turns[me] = self.run.turns.next_in_thread()
+
+    def _end_turn(self, thread: threading.Thread, error: BaseException | None = None) -> None:
+        turn = self.turns.pop(thread, None)
+        if turn is not None:
+            turn.over(broke=is_infrastructure(error))
 
     def _execute(self, me: threading.Thread, work: Work, attempt: Attempt) -> bool:
         """Call the task until it succeeds or its tries are used up; false if it took longer than allowed."""
@@ -271,7 +334,9 @@ class ThreadWorkers:
             settle(attempt, self._output(attempt) if self.run.recorder is None else self._traced(attempt))
         except BaseException as error:  # in a thread, even KeyboardInterrupt is the task's own doing
             attempt.error = error
-        attempt.duration = perf_counter() - start
+        attempt.duration = perf_counter() - start - waited_by(attempt)
+        if self.run.limits.by_name:
+            self.run.limits.end_calls_of(attempt)
 
     def _traced(self, attempt: Attempt) -> Any:
         """The task's output, called while its spans are collected."""
@@ -392,13 +457,16 @@ class ThreadWorkers:
             for thread in late:
                 del self.running[thread]
                 self.alive -= 1
-        for work, attempt, start in late.values():
-            self._give_up(work, attempt, start, now - start)
+        for thread, (work, attempt, start) in late.items():
+            self._end_turn(thread, self.run.late(work.case))
+            if self.run.limits.by_name:
+                self.run.limits.end_calls_of(attempt)
+            self._give_up(work, attempt, start, now - start - waited_by(attempt))
 
     def _is_late(self, entry: tuple[Work, Attempt, float], now: float) -> bool:
-        work, _, start = entry
+        work, attempt, start = entry
         timeout = self.run.timeout(work.case)
-        return timeout is not None and now - start > timeout
+        return timeout is not None and now - start - waited_by(attempt) > timeout
 
     def _give_up(self, work: Work, attempt: Attempt, start: float, spent: float) -> None:
         # The thread may still write to its attempt, so the failure goes into a new one.

@@ -13,6 +13,7 @@ from typing import Any, get_args
 from calipers.data.case import Case
 from calipers.data.evaluator import Evaluator, Expectation, make_ready
 from calipers.data.evaluator_styles import InjectedEvaluator, RolloutEvaluator, as_evaluator
+from calipers.data.hopeless import hopeless
 from calipers.data.infrastructure import is_infrastructure
 from calipers.data.jsonable import are_plain
 from calipers.data.result import EvaluationResult, EvaluatorFailure, EvaluatorSpec, Scalar, describe_error
@@ -120,6 +121,7 @@ class PlannedEvaluator:
             error_stacktrace=stack,
             source=self.source,
             infrastructure=is_infrastructure(error),
+            hopeless=hopeless(error),
         )
 
 

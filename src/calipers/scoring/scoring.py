@@ -19,7 +19,7 @@ from typing import Any, TypeAlias, cast
 import msgspec
 from typing_extensions import override
 
-from calipers.data.attempt import Attempt, Notes, judging_notes, take_notes
+from calipers.data.attempt import Attempt, Notes, judging_notes, take_notes, waited_by
 from calipers.data.context import EvaluatorContext
 from calipers.data.evaluator_output import Abstention, read_parts
 from calipers.data.jsonable import plain
@@ -177,7 +177,7 @@ class Scoring:
         """The evaluator's output, or what it raises; also when it takes longer than the timeout."""
         context = copy_context()
         context.run(take_notes, notes)
-        hold = Hold(self, planned.name, is_async=True)
+        hold = Hold(self, planned.name, is_async=True, whose=notes)
         output = asked.awaitable
         start, held = perf_counter(), self.held
         if output is None:
@@ -201,7 +201,7 @@ class Scoring:
         stepped = isolated(coroutine, context, hold.note)
         if self.timeout is None:
             return await settled(lambda: stepped)
-        left = self.timeout - (perf_counter() - start) + (self.held - held)
+        left = self.timeout - (perf_counter() - start) + (self.held - held) + waited_by(notes)
         return await settled(within, max(0.0, left), stepped, self._late(), hold.others)
 
     def _late(self) -> AttemptTimeoutError:
@@ -740,13 +740,14 @@ def _lacking(
 class Hold:
     """How long one call holds the event loop, beside all others."""
 
-    __slots__ = ("_is_async", "_name", "_own", "_scoring")
+    __slots__ = ("_is_async", "_name", "_own", "_scoring", "_whose")
 
-    def __init__(self, scoring: Scoring, name: str, *, is_async: bool) -> None:
+    def __init__(self, scoring: Scoring, name: str, *, is_async: bool, whose: Attempt | Notes) -> None:
         self._scoring = scoring
         self._name = name
         self._is_async = is_async
         self._own = 0.0
+        self._whose = whose
 
     def note(self, seconds: float) -> None:
         """Note a step of this call."""
@@ -754,20 +755,21 @@ class Hold:
         self._scoring.note(self._name, seconds, is_async=self._is_async)
 
     def others(self) -> float:
-        """Seconds for which others have held the event loop, so far."""
-        return self._scoring.held - self._own
+        """Seconds for which others have held the event loop so far, or for which this call waited for a limit."""
+        return self._scoring.held - self._own + waited_by(self._whose)
 
 
 async def within(seconds: float, awaitable: Any, late: Exception, others: Callable[[], float]) -> Any:
     """The awaitable's result, or the error `late` once the time is over.
 
-    Time in which others hold the event loop does not count: nothing could go on then. What ignores its cancellation is left
+    Time in which others hold the event loop does not count: nothing could go on then. Nor does time spent waiting for a limit. What ignores its cancellation is left
     behind rather than waited for.
     """
     task = asyncio.ensure_future(settled(lambda: awaitable))
     start = perf_counter() - others()
     left = seconds
     while True:
+        before = others()
         try:
             done, _ = await asyncio.wait({task}, timeout=left)
         except BaseException:
@@ -781,6 +783,8 @@ async def within(seconds: float, awaitable: Any, late: Exception, others: Callab
                 raise error
             return output
         left = seconds - spent
+        if left > 0 and others() > before:  # it waits, for how long is not known
+            left = max(left, MEASURABLE)
         if done or left <= 0:
             task.cancel()
             raise late

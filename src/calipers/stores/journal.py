@@ -7,7 +7,7 @@
 - `reuse`: a new run that takes over what any earlier run of the store has under the same keys.
 
 A stored failure counts as done when a run is resumed, so that the run ends as it would have without the crash. With
-`rerun_failed` it is made again; an `OtherLoopError` always is, since it says nothing of the agent. A new run that reuses
+`rerun_failed` it is made again; an `OtherLoopError` always is, and so is what no attempt could escape (`calipers.data.hopeless`), since that says nothing of the agent. A new run that reuses
 results makes every failure again.
 """
 

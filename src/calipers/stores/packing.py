@@ -18,6 +18,7 @@ from calipers.data.result import (
     EvaluatorFailure,
     EvaluatorSpec,
     EvalVerdict,
+    Hopeless,
     Scalar,
     SkippedEvaluation,
 )
@@ -53,6 +54,8 @@ class Facts(msgspec.Struct, kw_only=True, omit_defaults=True):
     """Of a task that did not finish."""
     infrastructure: bool = False
     """Whether the infrastructure was the reason."""
+    hopeless: Hopeless | None = None
+    """What was wrong that no attempt could escape."""
     trace_id: str | None = None
     span_id: str | None = None
     teardown_failure: Failure | None = None
@@ -215,6 +218,7 @@ def pack_facts(record: Record, slots: EvaluatorSlots) -> Facts:
         return facts
     facts.error_type = quick_plain(record.error_type)
     facts.infrastructure = record.infrastructure
+    facts.hopeless = record.hopeless
     if record.not_run != slots.names:
         facts.not_run = tuple(plain(record.not_run))
     return facts
@@ -433,6 +437,7 @@ def unpack(
         error_message=output.error_message,
         error_stacktrace=output.error_stacktrace,
         infrastructure=facts.infrastructure,
+        hopeless=facts.hopeless,
         not_run=_not_run(facts, evaluators),
     )
 

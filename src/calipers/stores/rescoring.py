@@ -14,7 +14,7 @@ evaluators were given as plain data, though the task had returned something else
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 from typing_extensions import override
@@ -41,7 +41,7 @@ from calipers.report.incomplete import Incomplete
 from calipers.report.report import Report
 from calipers.report.report_evaluator import analyses_reports, run_report_evaluators
 from calipers.run.dataset import Dataset
-from calipers.run.evaluation import Counts, Progress, within_budget
+from calipers.run.evaluation import Counts, Progress, sharing_limits, within_budget
 from calipers.run.runner import Options, Record, Run
 from calipers.run.task import Task
 from calipers.run.work import Work, WorkQueue, work_items
@@ -74,6 +74,8 @@ from .writer import Pace, Writer
 if TYPE_CHECKING:
     from os import PathLike
 
+    from calipers.data.limit_use import LimitUse
+
 
 _TRIES = 20
 """How often names are chosen anew, where another process takes them first."""
@@ -93,7 +95,7 @@ def score_again(
     output_type: Any = None,
     evaluator_timeout: float | None = None,
     retry_evaluators: Retry | Mapping[str, Any] | None = None,
-    max_concurrency: int | None = None,
+    max_concurrency: int | Literal["auto"] | None = None,
     budget: Budget | None = None,
     keep: str = "failed",
     progress: Progress | None = None,
@@ -111,7 +113,7 @@ def score_again(
         output_type: of what the task returned; default: plain data.
         evaluator_timeout: seconds an evaluator may take.
         retry_evaluators: when to ask an evaluator that raised an exception again.
-        max_concurrency: attempts under judgement at once, where evaluators wait; default: 100.
+        max_concurrency: attempts under judgement at once, where evaluators wait, or "auto"; default: 100.
         budget: what evaluators may spend in this round.
         keep: what the report keeps: "failed", the first thousand attempts that did not pass, with totals of all; "all"
             attempts; or "none" of them.
@@ -151,7 +153,7 @@ async def score_again_async(
     output_type: Any = None,
     evaluator_timeout: float | None = None,
     retry_evaluators: Retry | Mapping[str, Any] | None = None,
-    max_concurrency: int | None = None,
+    max_concurrency: int | Literal["auto"] | None = None,
     budget: Budget | None = None,
     keep: str = "failed",
     progress: Progress | None = None,
@@ -205,6 +207,7 @@ async def score_again_async(
             rescoring.counts.notes.append(f"{CHANGED}: {rescoring.changed}")
         report.incomplete = incomplete or report.incomplete
         report.budget = rescoring.budget or report.budget
+        report.limits = rescoring.limits
         return report
     finally:
         opened.can_lack_values = could_lack
@@ -251,6 +254,8 @@ class Rescoring:
         """Evaluators that had something to judge."""
         self.budget: BudgetUse | None = None
         """What became of the budget of this round."""
+        self.limits: tuple[LimitUse, ...] = ()
+        """What became of the limits of this round."""
         self._cases = DatasetCases(dataset)
 
     async def judge_all(
@@ -269,16 +274,19 @@ class Rescoring:
                 _Journal(self, writer),
             )
             workers = LoopWorkers(run)
+            run.give_up = workers.stop
 
             def interrupt(by: Signal) -> None:
                 run.interrupt(by)
                 workers.stop()
 
             counts = Counts(run, self.info.attempts - self.info.failures)
-            with nullcontext() if progress is None else progress(counts), on_interrupt(interrupt):
+            shown = nullcontext() if progress is None else progress(counts)
+            with shown, on_interrupt(interrupt), sharing_limits(run):
                 async with within_budget(run, self.plan, workers.stop, has_task=False):
                     await workers.finish()
             self.budget = None if run.ledger is None else run.ledger.use()
+            self.limits = run.limits.uses
         if run.stopped is not None:
             ended = run.stopped.after(run.finished)
             return Incomplete(ended.kind, f"{ended} judged again", by=ended.by, during="scoring")

@@ -8,7 +8,7 @@ says so. A cell of a stored attempt holds if its evaluator is the same, and also
 - if it or its task looked at the seed: the seed is the same;
 - if its code may read the name of the case: the case has the same name;
 - if it looked at the case: name, tags, cluster and timeout are the same;
-- if it failed: failures are kept. An `OtherLoopError` is never kept, nor is an attempt that ended in one;
+- if it failed: failures are kept. An `OtherLoopError` is never kept, nor is an attempt that ended in one, or in what no attempt could escape, such as a wrong key;
 - if an evaluator changed the output in place: all cells of the attempt hold.
 
 The task is called again where the classes of the output have changed and it cannot be made again from its plain data; and
@@ -166,8 +166,10 @@ class Recaller:
             cells: of the attempt, by the evaluator's key.
             keep_failures: whether a stored failure counts as done.
         """
-        if attempt.failed and (not keep_failures or is_other_loop(facts_of(attempt).error_type or "")):
-            return None
+        if attempt.failed:
+            facts = facts_of(attempt)
+            if not keep_failures or facts.hopeless is not None or is_other_loop(facts.error_type or ""):
+                return None
         notes = attempt_notes(attempt.output)
         if notes.seed is not None and (notes.seed != self.seed or attempt.case_name != work.case_name):
             return None
@@ -253,7 +255,7 @@ def _holds(cell: Cell, *, keep_failures: bool) -> bool:
     """Whether the evaluator need not be asked again."""
     if not keep_failures:
         return not cell.failures
-    return not any(is_other_loop(failure.error_type) for failure in cell.failures)
+    return not any(each.hopeless is not None or is_other_loop(each.error_type) for each in cell.failures)
 
 
 def _make_present(record: Any, work: Work) -> None:

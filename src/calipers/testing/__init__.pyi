@@ -35,6 +35,7 @@ from calipers.testing.player_checks import check_transformation as check_transfo
 from calipers.testing.plugin_check import PluginConformance as PluginConformance
 from calipers.testing.plugin_check import check_plugin as check_plugin
 from calipers.testing.postgres import TemporaryPostgres as TemporaryPostgres
+from calipers.testing.rate_limit import RateLimit as RateLimit
 from calipers.testing.scripted_judge import ScriptedJudge as ScriptedJudge
 from calipers.testing.scripted_judge import judge_replies as judge_replies
 from calipers.testing.scripted_keys import ScriptedKeys as ScriptedKeys

@@ -70,13 +70,14 @@ class HttpServer(LoopbackServer):
             if reply.fault == "hang_up":
                 return False
             if (events := self._stream(reply, received)) is not None:
-                await _write_stream(writer, events, reply)
+                await _write_stream(writer, events, reply, received.told)
                 return False
             answer = self._answer(reply, received)
         else:
             reply = Reply()
         status, body = answer
-        writer.write(_head(status, {"content-length": str(len(body)), **reply.headers}))
+        length = {"content-length": str(len(body))}
+        writer.write(_head(status, {**length, **received.told, **reply.headers}))
         broken = reply.fault in {"stall", "disconnect"}
         await _write(writer, body[: len(body) // 2] if broken else body, split=reply.split)
         if reply.fault == "stall":
@@ -178,9 +179,11 @@ def _head(status: int, headers: Mapping[str, str]) -> bytes:
     return ("\r\n".join(lines) + "\r\n\r\n").encode()
 
 
-async def _write_stream(writer: asyncio.StreamWriter, events: list[bytes], reply: Reply) -> None:
+async def _write_stream(
+    writer: asyncio.StreamWriter, events: list[bytes], reply: Reply, told: Mapping[str, str]
+) -> None:
     """Send events; the end of the connection is the end of the stream, so that one that is cut looks whole."""
-    headers = {"content-type": "text/event-stream", "connection": "close", **reply.headers}
+    headers = {"content-type": "text/event-stream", "connection": "close", **told, **reply.headers}
     writer.write(_head(reply.status, headers))
     if reply.split:
         events = [event.replace(b"\n", b"\r\n") for event in events]

@@ -110,6 +110,8 @@ class Received:
     method: str = "POST"
     """The method of an HTTP request."""
 
+    told: dict[str, str] = field(default_factory=dict)
+    """Headers of its answer, beside those of the reply."""
     closed: bool = False
     """Whether the connection has ended since."""
 

@@ -23,6 +23,7 @@ from calipers.testing.model_streams import (
     gemini_events,
     responses_events,
 )
+from calipers.testing.rate_limit import RateLimit, Words
 from calipers.voice.audio import Audio
 
 _TOO_SMALL = -9999.0
@@ -48,7 +49,11 @@ class ModelServer(HttpServer):
         key: the only key it takes; `None`: any, and none.
         models: the only models it has; `None`: it answers for any, and cannot list them.
         refuses: parameters that its models do not take, in the words of the protocol.
+        limit: how many requests and tokens it takes; `None`: any number.
     """
+
+    _words: Words = "none"
+    """Whose headers tell of a limit."""
 
     def __init__(
         self,
@@ -57,8 +62,10 @@ class ModelServer(HttpServer):
         key: str | None = None,
         models: Sequence[str] | None = None,
         refuses: Sequence[str] = (),
+        limit: RateLimit | None = None,
     ) -> None:
         super().__init__(replies)
+        self.limit = limit
         self.key = key
         self.models = models
         self.refuses = refuses
@@ -68,7 +75,16 @@ class ModelServer(HttpServer):
             return 401, encoded(self._error(401))
         if received.method == "GET":
             return self._lookup(received)
+        if self.limit is not None:
+            decision = self.limit.ask(_asked_for(received), self._words)
+            received.told.update(decision.headers)
+            if not decision.taken:
+                return 429, encoded(self._too_many(decision.wait))
         return None
+
+    def _too_many(self, wait: float) -> Any:  # noqa: ARG002 - others tell it
+        """The error for a request beyond the limit."""
+        return self._error(429)
 
     def _answer(self, reply: Reply, received: Received) -> tuple[int, bytes]:
         if self.models is not None and self._asked(received) not in self.models:
@@ -119,6 +135,8 @@ class OpenAIServer(ModelServer):
         """The address to give as `base_url`, or as `OPENAI_BASE_URL`."""
         return f"http://127.0.0.1:{self.port}/v1"
 
+    _words = "openai"
+
     def _keys(self, received: Received) -> list[str]:
         return [*super()._keys(received), received.headers.get("api-key", "")]
 
@@ -158,6 +176,8 @@ class AnthropicServer(ModelServer):
     def url(self) -> str:
         """The address to give as `base_url`, or as `ANTHROPIC_BASE_URL`."""
         return f"http://127.0.0.1:{self.port}"
+
+    _words = "anthropic"
 
     def _keys(self, received: Received) -> list[str]:
         return [*super()._keys(received), received.headers.get("x-api-key", "")]
@@ -223,6 +243,13 @@ class GeminiServer(ModelServer):
         word = _GOOGLE_STATUSES.get(status, "INTERNAL" if status >= 500 else "INVALID_ARGUMENT")
         return {"error": {"code": status, "message": phrase(status), "status": word}}
 
+    def _too_many(self, wait: float) -> Any:
+        error = self._error(429)
+        if self.limit is not None and self.limit.tells:
+            kind = "type.googleapis.com/google.rpc.RetryInfo"
+            error["error"]["details"] = [{"@type": kind, "retryDelay": f"{wait:.3f}s"}]
+        return error
+
     def _refused(self, parameter: str, received: Received) -> Any:
         said = f"{parameter.capitalize()} is not enabled for models/{self._asked(received)}"
         return {"error": {"code": 400, "message": said, "status": "INVALID_ARGUMENT"}}
@@ -258,6 +285,13 @@ def _usage(reply: Reply, received: Received) -> Usage | None:
     said = " ".join([reply.text or "", reply.refusal or "", *(call.name for call in reply.calls)])
     asked = [at(received, name) for name in ("messages", "input", "instructions", "system", "contents")]
     return None if reply.usage else Usage(input=sum(map(_words, asked)), output=len(said.split()))
+
+
+def _asked_for(received: Received) -> int:
+    """The tokens by which a request counts against a limit: those that it sends, and as many as the answer may have, where it says so."""
+    asked = [at(received, name) for name in ("messages", "input", "instructions", "system", "contents")]
+    most = at(received, "max_tokens")
+    return sum(map(_words, asked)) + (most if isinstance(most, int) else 0)
 
 
 def _words(value: Any) -> int:

@@ -160,8 +160,13 @@ def _line(page: Page, counts: "Counts", elapsed: float, *, over: bool) -> "Text"
     facts.append((seconds(elapsed) if over else _time(finished, total, elapsed), ""))
     if finished:
         facts.append((_rate(finished / elapsed), "dim"))
+    if not over and (pauses := [pause for pause in getattr(counts, "pauses", ()) if pause[1] >= 1]):
+        name, left = max(pauses, key=lambda pause: pause[1])
+        facts.insert(1, (f"waits for {name}, {seconds(round(left))} more", "yellow"))
     if in_flight and not over:
         facts.append((f"{in_flight:,} in flight", "dim"))
+    if not over and (waiting := getattr(counts, "waiting", 0)):
+        facts.append((f"{waiting:,} calls wait", "dim"))
     least, most = (0, 0) if not total else _BAR
     room = page.width - 1  # a line of full width would make some terminals begin a new one
     while len(facts) > 1 and least + sum(len(text) + 2 for text, _ in facts) > room:

@@ -6,7 +6,7 @@ safe in its own way.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -232,8 +232,8 @@ class Statement:
 
     @cached_property
     def costs(self) -> list[Measure]:
-        """What the agent and its judges cost, apart, as far as anything is known of that; and what became of the budget."""
-        return [*_costs(self.report, self.confidence), *_budget(self.report)]
+        """What the agent and its judges cost, apart, as far as anything is known of that; and what became of the budget and of limits."""
+        return [*_costs(self.report, self.confidence), *_budget(self.report), *_limits(self.report)]
 
     @cached_property
     def metrics(self) -> Measure | None:
@@ -520,6 +520,42 @@ def _budget(report: Report) -> Iterator[Measure]:
 def _each(report: Report) -> str:
     """What a mean is of: where cases are repeated, all attempts at them would cost a multiple of it."""
     return "an attempt" if report.repeat > 1 else "a case"
+
+
+def _limits(report: Report) -> Iterator[Measure]:
+    """How fast the calls of each limit went, and what held them up: `openai 1,204 calls (3 refused), at 52/s of 60/s, waited 3 min`."""
+    facts: list[Line] = []
+    for use in report.limits:
+        held = [
+            f"{count:,} {what}"
+            for count, what in (
+                (use.refused, "refused"),
+                (use.overloaded, "timed out or overloaded"),
+                (use.failed, "failed"),
+            )
+            if count
+        ]
+        said = f" {plural(use.calls, 'call')}" + (f" ({', '.join(held)})" if held else "")
+        rates = [point.rate for point in use.points if point.rate is not None]
+        if use.at_most is not None:
+            said += f", {use.at_most:,} at most in flight"
+        else:
+            said += f", up to {use.most_in_flight:,} in flight"
+        if rates:
+            said += f", {rate_text_of(rates)}"
+        if use.longest_pause >= 1:
+            said += f", a pause of {seconds(use.longest_pause)}"
+        facts.append((Part(use.name, cells=40), Part(said)))
+    if facts:
+        yield Measure("Limits", facts)
+
+
+def rate_text_of(rates: Sequence[float]) -> str:
+    """How many calls a second a limit allowed: `at 52/s`, or from the least to the most."""
+    low, high = min(rates), max(rates)
+    if high <= 1.2 * low:
+        return f"{number(rates[-1])}/s allowed"
+    return f"{number(low)} to {number(high)}/s allowed, {number(rates[-1])}/s at the end"
 
 
 def _cost(cost: Cost, before: float, each: str) -> Iterator[Line]:

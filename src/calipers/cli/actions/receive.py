@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from calipers.cli.actions.plugins import chosen_plugins
 from calipers.cli.address import load_object
@@ -45,7 +45,7 @@ class ReceiveOptions:
     evaluator_type: Sequence[str]
     plugin: Sequence[str]
     no_plugins: bool
-    max_concurrency: int | None
+    max_concurrency: int | Literal["auto"] | None
     evaluator_timeout: float | None
     retry_evaluators: int | None
     store: str | None

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 import click
 
@@ -128,7 +128,7 @@ class RunOptions:
     limit: int | None = None
     name: str | None = None
     repeat: int | None = None
-    max_concurrency: int | None = None
+    max_concurrency: int | Literal["auto"] | None = None
     engine: str | None = None
     task_timeout: float | None = None
     evaluator_timeout: float | None = None

@@ -2,7 +2,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from calipers.models.retry_after import seconds_in, wait_of
+from calipers.data.retry_after import seconds_in, wait_of
 
 NOW = datetime(2026, 11, 16, 11, 59, tzinfo=UTC)
 

@@ -1,7 +1,7 @@
 """How long a provider wants to be left alone: `Retry-After` in each of its forms.
 
 A header is a number of seconds, a date, or a duration (`6m0s`); `retry-after-ms` is one of milliseconds; Gemini says it in the
-body. The headers that say when a limit is full again are not read: the next request is allowed much earlier.
+body. The headers that say when a limit is full again are something else (`rate_headers.py`): the next request is allowed much earlier.
 """
 
 import math
@@ -10,8 +10,6 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
-
-from .model_answer import is_list, read
 
 _UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _PIECE = re.compile(r"(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h|d)")
@@ -63,8 +61,9 @@ def _until(text: str, now: datetime | None) -> float | None:
 
 def _delays(body: Any) -> Iterator[str]:
     """What Gemini says in the details of an error."""
-    details = read(read(body, "error"), "details")
-    for detail in details if is_list(details) else ():
-        delay = read(detail, "retryDelay")
+    error = body.get("error") if isinstance(body, Mapping) else None
+    details = error.get("details") if isinstance(error, Mapping) else None
+    for detail in details if isinstance(details, list | tuple) else ():
+        delay = detail.get("retryDelay") if isinstance(detail, Mapping) else None
         if isinstance(delay, str):
             yield delay
