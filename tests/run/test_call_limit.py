@@ -89,24 +89,23 @@ def test_task_and_judges_share_it() -> None:
     assert (meter.most, only(report, "model").answered) == (2, 60)
 
 
-@pytest.mark.parametrize("at_once", ["auto", None])
-def test_time_spent_waiting_is_not_the_time_of_the_attempt(at_once: Any) -> None:
+def test_time_spent_waiting_is_not_the_time_of_the_attempt() -> None:
     async def task(inputs: int) -> int:
         async with limit("slow", at_most=1):
-            await asyncio.sleep(0.02)
+            await asyncio.sleep(0.04)
         return inputs
 
     def blocking(inputs: int) -> int:
         with limit("slow", at_most=1):
-            time.sleep(0.02)
+            time.sleep(0.04)
         return inputs
 
     for each in (task, blocking):
-        # Together they take a second, and each of them may take less.
-        report = cases(50).evaluate_sync(each, task_timeout=0.5, max_concurrency=at_once, progress=False)
+        # Together they take longer than each of them may.
+        report = cases(40).evaluate_sync(each, task_timeout=1.2, max_concurrency=40, progress=False)
         assert not report.failures
         assert only(report, "slow").waited > 1
-        assert max(case.task_duration for case in report.cases) < 0.5
+        assert max(case.task_duration for case in report.cases) < 1.2
 
 
 def test_an_evaluator_that_waits_does_not_use_up_its_time_out() -> None:
@@ -137,7 +136,7 @@ def test_an_attempt_that_holds_a_limit_and_times_out_lets_go_of_it(blocks: bool)
         return inputs
 
     task: Any = hangs_in_thread if blocks else hangs
-    report = cases(10).evaluate_sync(task, task_timeout=0.1, progress=False)
+    report = cases(10).evaluate_sync(task, task_timeout=0.6, progress=False)
     release.set()
     assert ([failure.name for failure in report.failures], len(report.cases)) == (["0"], 9)
 
@@ -221,7 +220,7 @@ def test_a_long_pause_is_told(caplog: pytest.LogCaptureFixture) -> None:
         ((name, left),), waiting = asyncio.run(main())
     assert (name, waiting) == ("openai", 1)
     assert 3590 < left <= 3600
-    assert "openai asks to be left alone for 1.00 h" in caplog.text or "1 h" in caplog.text
+    assert "openai asks to be left alone for 1 h: the run waits" in caplog.text
 
 
 async def _enter(name: str) -> None:

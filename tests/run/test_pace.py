@@ -35,12 +35,11 @@ class Simulated:
         tells: bool,
         seed: int = 0,
         latency: tuple[float, float] = (0.2, 0.5),
-        seconds: float = 5.0,
     ) -> None:
         self.limit, self.clock, self.tells = limit, clock, tells
         self.random = random.Random(seed)
         self.pace = Pace(self.random.random)
-        self.latency, self.window = latency, seconds
+        self.latency = latency
         self.ends: list[tuple[float, int, Ticket, Told]] = []
         self.begun: list[float] = []
         self.most_in_flight = 0

@@ -274,6 +274,9 @@ def keep_spans(attempt: Attempt, capture: SpanCapture) -> None:
 class Run:
     """The state of one run: what is to do, what is done, and how to do one attempt."""
 
+    turns: AttemptLimit | None = None
+    """How many attempts are in flight, where that adapts itself; `None`: it is a number."""
+
     def __init__(
         self,
         task: Task,
@@ -323,8 +326,6 @@ class Run:
         """Keeps the run to its budget; `None`: it has none."""
         self.limits = Limits(sees_all=options.max_concurrency == "auto")
         """Limits that the calls of the run share."""
-        self.turns: AttemptLimit | None = None
-        """How many attempts are in flight, where that adapts itself; `None`: it is a number."""
         self.in_vain = self._judged_in_vain = 0
         """Calls of the task in a row that found what no call can escape; and judgements."""
         self.give_up: Callable[[], None] | None = None

@@ -206,8 +206,7 @@ async def score_again_async(
         if rescoring.changed:
             rescoring.counts.notes.append(f"{CHANGED}: {rescoring.changed}")
         report.incomplete = incomplete or report.incomplete
-        report.budget = rescoring.budget or report.budget
-        report.limits = rescoring.limits
+        report.budget, report.limits = rescoring.budget or report.budget, rescoring.limits
         return report
     finally:
         opened.can_lack_values = could_lack
