@@ -44,6 +44,14 @@ def _begin_to_label(page: Any) -> None:
     page.locator(".label-bar").wait_for()
 
 
+def _name_oneself(page: Any) -> None:
+    """Say who labels, where the page asks for it."""
+    if page.locator("input[name=person]").count():
+        page.locator("input[name=person]").fill("ann")
+        page.get_by_text("Begin", exact=True).click()
+    page.locator(".label-attempt").wait_for()
+
+
 def _case(name: str, view: str | None = None) -> Callable[[Any], None]:
     """Go from a table of cases to one of them, and choose a view of it."""
     return _click(f'text="{name}"', *(() if view is None else (f'.views >> text="{view}"',)))
@@ -64,4 +72,31 @@ PICTURES: Final = (
     Picture("support-label", "support as begun", "/label", (1200, 560), act=_begin_to_label),
     Picture("support-judge", "support", "/judges", (1200, 900)),
     Picture("support-runs", "support", "/", (1200, 330)),
+    # the pages of the viewer, in README and how-tos
+    Picture("desk-runs", "desk", "/", (1200, 640)),
+    Picture("desk-trend", "desk", "/datasets/mail", (1200, 560)),
+    Picture("desk-run", "desk", "/runs/nightly", (1200, 900)),
+    Picture("desk-cases", "desk", "/runs/nightly/cases?q=status:failed+meta.language:pl", (1200, 520)),
+    Picture(
+        "desk-voice",
+        "desk",
+        "/runs/spoken%2C%20with%20noise/cases?q=status:failed",
+        (1200, 700),
+        act=_click("[role=row][data-row] a"),
+    ),
+    Picture(
+        "desk-tree",
+        "desk",
+        "/runs/rollouts/cases",
+        (1200, 640),
+        theme="dark",
+        act=_click("[role=row][data-row] a"),
+    ),
+    Picture(
+        "desk-label",
+        "desk",
+        "/label?run=nightly&question=Is+it+urgent%3F&count=20&seed=1",
+        (1200, 560),
+        act=_name_oneself,
+    ),
 )

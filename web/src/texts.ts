@@ -97,6 +97,7 @@ export const TEXTS = {
     suggestions: "Ways to go on",
     focus: "filter",
     facets: "Narrow down",
+    facetAbout: "How many cases have each value in some attempt: a case whose attempts differ counts for several",
     leftOut: (count: string) => `${count} more values`,
     alone: (count: string) => `${count} values, each in one case`,
     timedOut: "Not all were counted in time.",

@@ -299,7 +299,7 @@ function Facet({ run, q, field, title, startsOpen, isOn, toggle }: FacetState) {
   const hidden = answer ? answer.values.length - values.length + answer.left_out : 0;
   return (
     <details class="facet" open={isOpen} onToggle={(event) => setIsOpen(event.currentTarget.open)}>
-      <summary>{title}</summary>
+      <summary title={TEXTS.filter.facetAbout}>{title}</summary>
       <ul>
         {values.map((each) => (
           <li key={each.value}>
