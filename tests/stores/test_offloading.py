@@ -393,3 +393,32 @@ def test_a_kind_of_place_that_is_not_known_is_an_error_with_what_is(sqlite_store
     with pytest.raises(StoreError, match="fsspec knows no place such as nowhere://bucket"):
         offload_values(sqlite_store, "nowhere://bucket", min_size=1000)
     assert len(told(sqlite_store)) == 1
+
+
+def test_a_place_that_cannot_be_reached_is_not_asked_for_every_value(sqlite_store, tmp_path):
+    fsspec = pytest.importorskip("fsspec")
+    asked = []
+
+    class Unreachable(fsspec.get_filesystem_class("memory")):
+        """A bucket behind a network that breaks down."""
+
+        protocol = "unreachable"
+        is_down = False
+
+        def cat_file(self, path, start=None, end=None, **options):
+            if Unreachable.is_down:
+                asked.append(path)
+                raise ConnectionError("no route to the bucket")
+            return super().cat_file(path, start, end, **options)
+
+    fsspec.register_implementation("unreachable", Unreachable, clobber=True)
+    run = fill(sqlite_store, count=8)
+    before = told(sqlite_store)
+    offload_values(sqlite_store, "unreachable://bucket/values", min_size=1000)
+    assert told(sqlite_store) == before
+    Unreachable.is_down = True
+    sqlite_store.can_lack_values = True
+    for _ in range(3):
+        shown = [case.output for case in sqlite_store.report(run).cases]
+        assert all("ConnectionError: no route to the bucket" in text for text in shown)
+    assert len(asked) == 16, "once for the first page, and then not for a while"

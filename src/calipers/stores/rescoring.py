@@ -484,6 +484,10 @@ class _Journal:
         """Nothing: the budget of a round is for that round."""
         return {}
 
+    def recorded(self) -> Iterator[Record]:
+        """Nothing: no run is resumed."""
+        return iter(())
+
     def follow(self, spent: Callable[[], Mapping[Side, Spent]]) -> None:
         """Nothing, for the same reason."""
 

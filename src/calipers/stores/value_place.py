@@ -111,6 +111,10 @@ class ValuePlace:
         found = system.cat([f"{path}/{name}" for name in names], on_error="return")
         # The keys may be spelled in another way than they were asked for.
         by_end = {"/".join(each.split("/")[-2:]): body for each, body in found.items()}
+        errors = [body for body in found.values() if isinstance(body, BaseException)]
+        lost = [error for error in errors if not isinstance(error, FileNotFoundError)]
+        if lost and len(errors) == len(found):
+            raise lost[0]  # it is the place that cannot be reached
         return {name: _body(by_end.get(name)) for name in names}
 
     # ------------------------------------------------------------------ what is done there
