@@ -8,6 +8,8 @@ import pytest
 
 from calipers.evaluators import personal_data
 from calipers.files import load_dataset
+from calipers.stores import open_store
+from calipers.stores.run_info import RunInfo
 
 
 def history(asked, answered="fine"):
@@ -79,6 +81,19 @@ def test_a_file_that_came_to_be_there_meanwhile_is_kept(calipers, traces, write)
     done = calipers("dataset", "from", "traces.jsonl", "--out", "cases.json", "--redact", "late.py:hide")
     assert (done.exit_code, "came to be there meanwhile" in done.stderr) == (2, True)
     assert Path("cases.json").read_text(encoding="utf-8") == "precious"
+
+
+def test_of_a_run_that_still_goes_on_it_is_said_that_not_all_was_there(calipers, traces):
+    traces("one", "two")
+    assert calipers("import", "traces.jsonl", "--store", "runs.db").exit_code == 0
+    with open_store("runs.db") as store:
+        going = store.begin_run(RunInfo(name="going"))
+        (done,) = [run for run in store.runs() if run.id != going.id]
+        store.append(going.id, list(store.attempts(done.id)))
+        for name, is_told in (("going", True), (done.id, False)):
+            made = calipers("dataset", "from", name, "--store", "runs.db", "--out", f"{name}.jsonl")
+            told = f"Run {going.id} is running: cases were made of the attempts that it had"
+            assert (made.exit_code, told in made.stderr) == (0, is_told), made.stderr
 
 
 def test_the_answers_that_people_confirmed_are_expected(calipers, write, write_eval):

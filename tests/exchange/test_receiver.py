@@ -210,6 +210,17 @@ async def test_a_span_that_comes_later_is_joined_and_judged_anew(store, tmp_path
 
 
 @in_a_loop
+async def test_attempts_that_show_no_answer_are_counted_until_one_comes(store, tmp_path):
+    answered = span(3, 1, final_result="OS12.")
+    async with receiving(store, tmp_path) as (receiver, client):
+        await post(client, request(span(1, 1), span(2, 1), answered))
+        await stored(store, 3)
+        first = receiver.run.received.without_answer
+        await post(client, request(span(1, 2, 1, final_result="Booked.")))
+    assert (first, receiver.run.received.without_answer) == (2, 1)
+
+
+@in_a_loop
 async def test_spans_of_no_agent_are_counted_and_make_no_attempt(store, tmp_path):
     other = span(1, 1) | {"attributes": []}
     async with receiving(store, tmp_path) as (receiver, client):

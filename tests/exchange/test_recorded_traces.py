@@ -89,6 +89,15 @@ def test_what_could_not_be_read_is_noted(store, tmp_path):
     assert "cut off" in import_run(tmp_path / "spans.json", store).notes[0]
 
 
+def test_answers_that_a_recording_leaves_out_are_noted(store, tmp_path):
+    path = tmp_path / "history.json"
+    path.write_text(json.dumps(HISTORY), encoding="utf-8")
+    assert import_run(path, store).notes == ()
+    path.write_text(json.dumps(HISTORY[:-1]), encoding="utf-8")
+    (note,) = import_run(path, store).notes
+    assert note.startswith("1 attempt without an answer of the agent")
+
+
 def test_a_folder_without_a_conversation_is_refused(store, tmp_path):
     (tmp_path / "x").write_bytes(b"hello")
     with pytest.raises(ReportFormatError, match="no conversation found"):

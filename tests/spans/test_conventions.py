@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from calipers.data.trace import Trace
+from calipers.data.trace import ToolCall, Trace
 from calipers.spans import read_traces
 
 from .recorded import as_json, log, span
@@ -50,6 +50,24 @@ def test_a_lone_argument_without_its_name_is_found_in_the_answer_that_asked(tmp_
     )
     (call,) = read(tmp_path, root, model, tool).tool_calls
     assert (call.arguments, call.output, call.call_id) == ({"booking": "B-1"}, "cancelled", "c1")
+
+
+def test_an_answer_that_was_not_flattened_is_read_as_it_was_received(tmp_path):
+    """OpenInference writes at most the role of an item of OpenAI's Responses."""
+    role = {"llm.output_messages.0.message.role": "assistant"}
+    asked = [{"type": "function_call", "call_id": "1", "name": "find", "arguments": '{"to": "Oslo"}'}]
+    said = [{"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "OS12."}]}]
+    root = openinference("AGENT", takes=9)
+    requests = [
+        openinference("LLM", parent=root, at=at, attributes=told | {"output.value": json.dumps(items)})
+        for at, told, items in ((1, {}, asked), (5, role, said))
+    ]
+    trace = read(tmp_path, root, *requests)
+    assert (trace.output_text, trace.metadata.get("notes")) == (
+        "OS12.",
+        ["1 of 1 tool calls do not show their output", "1 of 1 tool calls do not show their success"],
+    )
+    assert trace.tool_calls == (ToolCall("find", {"to": "Oslo"}),)
 
 
 def test_the_answer_by_a_tool_is_no_tool_call(tmp_path):

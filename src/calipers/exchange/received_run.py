@@ -34,7 +34,7 @@ from calipers.stores.stored_attempt import StoredAttempt
 
 from .attempt_name import AttemptNames
 from .otlp_request import read_body
-from .recorded_traces import KIND, trace_record
+from .recorded_traces import KIND, is_silent, trace_record
 from .request_spool import RequestSpool, kept_ids, read_spool
 from .trace_inbox import Item, OpenTrace, TraceInbox, log_key
 
@@ -53,6 +53,8 @@ class Received(msgspec.Struct):
     """Stored by this process."""
     without_conversation: int = 0
     """Traces in which no agent and no request to a model was found."""
+    without_answer: int = 0
+    """Attempts that show no answer of the agent."""
     rejoined: int = 0
     """Traces that were stored again, since more spans came."""
     late: int = 0
@@ -75,6 +77,8 @@ class ReceivedRun:
         self._names = AttemptNames(getattr(store, "redact", ()))
         self._next = max((places.stop for places in store.done(info.id)), default=0)
         self._beaten = monotonic()
+        self._silent: set[int] = set()
+        """The positions of attempts that show no answer."""
 
     @classmethod
     def begin(cls, store: Store, folder: Path, *, name: str | None, wait: float) -> "ReceivedRun":
@@ -110,6 +114,8 @@ class ReceivedRun:
                 patiently(lambda: self.store.remove_attempts(run, gone, generation=generation))
         self.spool.mark_kept(trace.trace_id for trace in traces)
         self.inbox.taken(traces)
+        self._silent.difference_update(gone)
+        self.received.without_answer = len(self._silent)
         self.received.spans = self.inbox.spans
         self.received.rejoined = self.inbox.rejoined
         self.received.late = sum(self.inbox.late.values())
@@ -129,6 +135,7 @@ class ReceivedRun:
             else:
                 record.name = self._names.name_of(record)
                 self._next += 1
+            (self._silent.add if is_silent(conversation) else self._silent.discard)(position)
             found.append(pack(record, position, _NO_SLOTS)[0])
         return found
 

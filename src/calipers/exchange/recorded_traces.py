@@ -25,6 +25,7 @@ from calipers.data.trace import Trace
 from calipers.errors import ReportFormatError
 from calipers.report.report import Report
 from calipers.spans.recordings import iter_traces
+from calipers.stats.number_text import plural
 from calipers.stores.packing import Record
 
 from .found_run import FoundAttempt, FoundRun
@@ -43,14 +44,18 @@ def read_traces_run(paths: Sequence[str | os.PathLike[str]]) -> FoundRun:
     # A run is read twice, and sorting spans into conversations takes longer than anything else: they wait in a file.
     kept = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the run
     first: Trace | None = None
+    silent = 0
     for trace in iter_traces(paths, notes.setdefault):
         first = first or trace
+        silent += is_silent(trace)
         kept.write(msgspec.json.encode(trace.to_dict()) + b"\n")
     if first is None:
         kept.close()
         listed = ", ".join(repr(str(path)) for path in paths)
         why = f": {'; '.join(notes)}" if notes else ""
         raise ReportFormatError(f"no conversation found in {listed}{why}")
+    if silent:
+        notes[without_answer(silent)] = None
     report: Report[Any, Any, Any] = Report(
         name=first.agent_name or KIND,
         cases=[],
@@ -70,6 +75,19 @@ def read_traces_run(paths: Sequence[str | os.PathLike[str]]) -> FoundRun:
     found.notes = notes
     weakref.finalize(found, kept.close)
     return found
+
+
+def is_silent(trace: Trace) -> bool:
+    """Whether a conversation came to an end without an answer of the agent that its recording shows."""
+    return not trace.output_text and "error" not in trace.metadata
+
+
+def without_answer(count: int) -> str:
+    """What is said of recordings that show no answer."""
+    return (
+        f"{plural(count, 'attempt')} without an answer of the agent: instrumentation may leave contents out unless it is asked for them, "
+        "and then an evaluator of the output sees an empty text"
+    )
 
 
 def trace_record(trace: Trace, taken: dict[str, int]) -> Record:

@@ -10,7 +10,7 @@ import click
 
 from calipers.cli.exits import NOTHING, PASSED, USAGE
 from calipers.cli.message import CommandError, no_file, note
-from calipers.cli.stored_runs import find_run, hooks_at, open_kept
+from calipers.cli.stored_runs import find_run, hooks_at, open_kept, state
 from calipers.data.jsonable import plain
 from calipers.errors import MissingExtraError, NotKnownError
 from calipers.exchange.attempt_case import Expect
@@ -31,6 +31,7 @@ from calipers.stores.default_store import is_file_name
 
 if TYPE_CHECKING:
     from calipers.data.case import Case
+    from calipers.stores.run_info import RunInfo
     from calipers.stores.store import Store
 
 _SHOWN = 10
@@ -72,6 +73,7 @@ def dataset_from_sources(
             )
         kept: Store | None = None
         named: list[str] = []
+        unfinished: list[RunInfo] = []
         for source in sources:
             if is_file_name(source):
                 if not Path(source).exists():
@@ -79,7 +81,10 @@ def dataset_from_sources(
                 named.append(source)
             else:
                 kept = kept or opened.enter_context(open_kept(store))
-                named.append(find_run(kept, source).id)
+                info = find_run(kept, source)
+                named.append(info.id)
+                if state(info) != "finished":
+                    unfinished.append(info)
         try:
             made = dataset_from(
                 named,
@@ -100,6 +105,8 @@ def dataset_from_sources(
         except NotKnownError as error:
             raise CommandError(str(error), NOTHING) from error
         _write(path, made, is_added=is_added, force=force)
+    for info in unfinished:
+        note(f"Run {info.id} is {state(info)}: cases were made of the attempts that it had")
     _report(made.summary, out, is_added=is_added, json=json)
     return PASSED
 

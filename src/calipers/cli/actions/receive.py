@@ -17,6 +17,7 @@ from calipers.cli.stored_runs import open_or_make, shown_store, store_file
 from calipers.data.retry import Retry
 from calipers.exchange.received_run import ArrivalJudge, Received, ReceivedRun, unfinished_runs
 from calipers.exchange.receiver import Receiver, ReceiverLimits, check_address, load_web
+from calipers.exchange.recorded_traces import without_answer
 from calipers.plugins import PluginManager
 from calipers.process.interrupt import on_interrupt
 from calipers.run.runner import Options
@@ -166,6 +167,8 @@ def _lines(received: Received, info: RunInfo | None, store: str, judge: ArrivalJ
         )
     if received.without_conversation:
         yield f"  - without a run of an agent, and not kept: {plural(received.without_conversation, 'trace')}"
+    if received.without_answer:
+        yield f"  - {without_answer(received.without_answer)}"
     if received.rejoined:
         yield f"  - stored again, since more spans came: {plural(received.rejoined, 'trace')}"
     if received.late:

@@ -23,6 +23,7 @@ from calipers.spans.messages import (
     printed,
     read_messages,
     structured,
+    tell_content,
     told,
 )
 from calipers.spans.steps import AgentStep, ModelStep, Step, ToolStep, count, failure_of, numbered, text
@@ -137,7 +138,8 @@ def _answer(node: SpanNode) -> list[Message] | None:
     if "output.messages" in attributes:
         listed = attributes["output.messages"]
         return None if listed is None else read_messages(listed)
-    return _flattened(attributes, _ANSWER)
+    messages = _flattened(attributes, _ANSWER)
+    return messages if messages is not None and tell_content(messages) else _whole(attributes) or messages
 
 
 def _given(node: SpanNode) -> list[Message] | None:
@@ -149,6 +151,13 @@ def _given(node: SpanNode) -> list[Message] | None:
     if messages is not None and attributes.get("llm.system") == "anthropic":
         _mark_failures(messages, attributes)
     return messages
+
+
+def _whole(attributes: dict[str, Any]) -> list[Message] | None:
+    """The answer as it was received, for one whose flattened form tells no content: items of a shape that no one flattened."""
+    listed = structured(attributes.get("output.value"))
+    messages = read_messages(listed) if isinstance(listed, list) else []
+    return messages if tell_content(messages) else None
 
 
 def _mark_failures(messages: list[Message], attributes: dict[str, Any]) -> None:
