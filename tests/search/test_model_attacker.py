@@ -3,6 +3,7 @@ import random
 
 import pytest
 
+from calipers import Budget
 from calipers.errors import InvalidOptionError, ModelFilteredError, SearchError
 from calipers.models import Completion, Usage
 from calipers.rollouts import Environment
@@ -194,3 +195,41 @@ def test_what_is_no_option_is_refused(options, message):
     given = {"model": next_turn(), "goal": GOAL, **options}
     with pytest.raises(InvalidOptionError, match=message):
         ModelAttacker(**given)
+
+
+def test_a_budget_limits_what_the_attacker_spends():
+    said = json.dumps({"idea": "i", "message": "ask"})
+    model = ScriptedModel(
+        lambda ask: Completion(text=said, finish="stop", model="m", usage=Usage(input=90, output=10))
+    )
+    target = environment(Target(["never"], in_one=True))
+    found = search_sync(
+        target, ModelAttacker(model, GOAL), trials=100, budget=Budget(calls=8), seed=0, progress=False
+    )
+    assert found.report.incomplete.kind == "budget"
+    assert len(model.asks) <= 9
+    assert found.report.budget.agent.calls <= 9
+
+
+@pytest.mark.parametrize("method", ["pair", "tap", "crescendo"])
+def test_a_resumed_attack_goes_on_from_what_it_has_without_asking_again(method, tmp_path):
+    def attack(model, trials, **options):
+        attacker = ModelAttacker(model, GOAL, method=method, width=2, depth=4)
+        found = search_sync(
+            environment(Target(["never"], in_one=False)),
+            attacker,
+            trials=trials,
+            store=tmp_path / "runs.db",
+            seed=0,
+            progress=False,
+            **options,
+        )
+        return attacker, found
+
+    attacker, found = attack(next_turn(), 7)
+    model = next_turn(1)
+    again, resumed = attack(model, 9, resume=found.report.reuse.run)
+    assert len(model.asks) == 2
+    assert len(resumed.outcomes) == 9
+    before = [[each.number for each in attacker._line(one)] for one in attacker.told]
+    assert [[each.number for each in again._line(one)] for one in again.told[:7]] == before

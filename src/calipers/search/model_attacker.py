@@ -56,6 +56,8 @@ _SCHEMA: Final = {
     "required": ["idea", "message"],
     "additionalProperties": False,
 }
+_AFTER: Final = "after"
+"""The choice that says which trial an attempt goes on from; 0 for none. Unlike its parents, it is kept with the run."""
 _ANEW: Final = 0.5
 """The share of conversations that begin anew while none has come nearer."""
 _TRIES: Final = 3
@@ -108,7 +110,12 @@ class ModelAttacker:
         path = self._path(stream, rng)
         said = await self._message(path, rng)
         says = [*path[-1].proposal.choices["says"], said] if self.method == "crescendo" and path else [said]
-        choices = {"method": self.method, "stream": stream, "says": says}
+        choices = {
+            "method": self.method,
+            "stream": stream,
+            "says": says,
+            _AFTER: path[-1].number if path else 0,
+        }
         inputs = {"goal": self.goal, "says": says} if self.build is None else self.build(list(says))
         return Proposal(inputs, choices=choices, parents=tuple(each.number for each in path[-1:]))
 
@@ -130,7 +137,7 @@ class ModelAttacker:
         if self.method == "pair":
             mine = [each for each in self.told if each.proposal.choices.get("stream") == stream]
             return mine[len(mine) - len(mine) % self.depth :]
-        children = [parent for each in self.told for parent in each.proposal.parents]
+        children = [each.proposal.choices.get(_AFTER) for each in self.told]
         open_ends = [
             each
             for each in self.told
@@ -140,7 +147,7 @@ class ModelAttacker:
             and not (self.method == "crescendo" and is_refusal(_answer(each)))
         ]
         best = sorted(open_ends, key=lambda each: (-_nearness(each), -self._level(each)))[: self.width]
-        begun = sum(not each.proposal.parents for each in self.told)
+        begun = children.count(0)
         if not best or (self.method == "tap" and begun < self.width):
             return []
         if self.method == "crescendo" and not _nearness(best[0]) and rng.random() < _ANEW:
@@ -152,8 +159,8 @@ class ModelAttacker:
         """An attempt with all that it came from, oldest first."""
         by_number = {each.number: each for each in self.told}
         line = [outcome]
-        while line[0].proposal.parents and line[0].proposal.parents[0] in by_number:
-            line.insert(0, by_number[line[0].proposal.parents[0]])
+        while (before := by_number.get(line[0].proposal.choices.get(_AFTER, 0))) is not None:
+            line.insert(0, before)
         return line
 
     def _level(self, outcome: Outcome) -> int:
