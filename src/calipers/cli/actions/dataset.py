@@ -73,7 +73,7 @@ def dataset_from_sources(
             )
         kept: Store | None = None
         named: list[str] = []
-        unfinished: list[RunInfo] = []
+        runs: list[RunInfo] = []
         for source in sources:
             if is_file_name(source):
                 if not Path(source).exists():
@@ -81,10 +81,8 @@ def dataset_from_sources(
                 named.append(source)
             else:
                 kept = kept or opened.enter_context(open_kept(store))
-                info = find_run(kept, source)
-                named.append(info.id)
-                if state(info) != "finished":
-                    unfinished.append(info)
+                runs.append(find_run(kept, source))
+                named.append(runs[-1].id)
         try:
             made = dataset_from(
                 named,
@@ -105,10 +103,15 @@ def dataset_from_sources(
         except NotKnownError as error:
             raise CommandError(str(error), NOTHING) from error
         _write(path, made, is_added=is_added, force=force)
-    for info in unfinished:
-        note(f"Run {info.id} is {state(info)}: cases were made of the attempts that it had")
+    _tell_unfinished(runs)
     _report(made.summary, out, is_added=is_added, json=json)
     return PASSED
+
+
+def _tell_unfinished(runs: Sequence["RunInfo"]) -> None:
+    for info in runs:
+        if (word := state(info)) != "finished":
+            note(f"Run {info.id} is {word}: cases were made of the attempts that it had")
 
 
 def _check_options(
