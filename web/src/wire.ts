@@ -25,7 +25,7 @@ export interface Interval {
   low: number;
   high: number;
   confidence: number;
-  method: "bca" | "betting" | "bounded-wilson" | "clopper-pearson" | "clustered-newcombe" | "clustered-t" | "clustered-wilson" | "donner-zou" | "effective-wilson" | "fieller" | "gaffke" | "jackknife" | "jeffreys" | "log-log" | "newcombe" | "prediction-powered" | "rogan-gladen" | "stratified-beta" | "stratified-t" | "t" | "tango-exact" | "two-phase" | "welch" | "wilson" | "within-t";
+  method: "bca" | "beta-binomial" | "betting" | "bounded-wilson" | "chao" | "clopper-pearson" | "clustered-newcombe" | "clustered-t" | "clustered-wilson" | "donner-zou" | "effective-clopper-pearson" | "effective-wilson" | "fieller" | "gaffke" | "good-turing" | "jackknife" | "jeffreys" | "log-log" | "newcombe" | "prediction-powered" | "rogan-gladen" | "splitting-t" | "stratified-beta" | "stratified-t" | "t" | "tango-exact" | "two-phase" | "welch" | "wilson" | "within-t";
 }
 
 export interface Estimate {
