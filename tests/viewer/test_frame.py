@@ -150,6 +150,28 @@ def test_a_server_that_ended_is_missed_and_found_again(desk_store, visit, tmp_pa
         page.close()
 
 
+def test_what_the_server_is_too_busy_for_is_asked_for_again(desk, visit):
+    page = visit(desk, "/runs")
+    page.get_by_role("link", name="desk v1").wait_for()
+    page.watch.allowed += ["503"]
+    asked = []
+
+    def answer(route):
+        asked.append(route.request.url)
+        problem = {"code": "busy", "message": "much to read: try again", "at": None, "etag": None}
+        if len(asked) > 1:
+            route.continue_()
+        else:
+            route.fulfill(status=503, json={"error": problem})
+
+    page.route(re.compile(r"/api/v1/runs/[^/]+$"), answer)
+    page.get_by_role("link", name="desk v1").click()
+    page.get_by_text("much to read: try again").wait_for()
+    page.get_by_role("heading", name="desk v1", level=1).wait_for()
+    page.get_by_text("much to read: try again").wait_for(state="detached")
+    assert len(asked) >= 2
+
+
 def test_the_name_in_the_address_is_the_only_one_that_is_kept(desk, visit):
     page = visit(desk, "/runs/latest")
     assert re.search(r"/runs/\d{8}-\d+-\w+$", page.url)

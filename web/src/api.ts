@@ -149,7 +149,7 @@ export interface Asked<T> {
   again: () => void;
 }
 
-/** The answer of an address; `null` asks nothing. It is asked again when the address changes, or by `again()`. */
+/** The answer of an address; `null` asks nothing. It is asked again when the address changes, by `again()`, and while the server is busy. */
 export function useAnswer<T>(href: string | null): Asked<T> {
   const [state, setState] = useState<{ href: string | null; answer: T | undefined; error: Refused | undefined }>({
     href: null,
@@ -162,6 +162,12 @@ export function useAnswer<T>(href: string | null): Asked<T> {
   useEffect(() => {
     if (isUpNow && wasOffline) setTimes((count) => count + 1);
   }, [isUpNow]);
+  const isBusy = state.href === href && state.error?.problem.code === "busy";
+  useEffect(() => {
+    if (!isBusy) return undefined;
+    const timer = setTimeout(() => setTimes((count) => count + 1), RETRY);
+    return () => clearTimeout(timer);
+  }, [isBusy, times]);
   useEffect(() => {
     if (href === null) return undefined;
     const control = new AbortController();

@@ -8,7 +8,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from typing import Final
 
-from .deadline import Deadline, check_deadline, working_until
+from .deadline import Deadline, current_deadline, working_until
+from .refusal import Refusal
 from .stored_trace import StoredTrace
 
 MOST_BYTES: Final = 100_000_000
@@ -58,8 +59,10 @@ class KeptTraces:
                 threading.Thread(
                     target=self._read, args=(key, read, reading), name="calipers-trace", daemon=True
                 ).start()
+        deadline = current_deadline()
         while not reading.done.wait(_LOOK):
-            check_deadline()
+            if deadline is not None and deadline.is_over:
+                raise Refusal("busy", "the trace is long, and is still being read: try again")
         if reading.error is not None:
             raise reading.error
         return reading.found
