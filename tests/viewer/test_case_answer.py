@@ -15,6 +15,7 @@ from calipers.data.attempt import increment_eval_metric, set_eval_attribute
 from calipers.data.human_label import HumanLabel
 from calipers.data.result import EvaluationReason, Skipped
 from calipers.data.trace import ToolCall, Trace
+from calipers.errors import ValueAwayError
 from calipers.stores import offload_values, open_store
 from calipers.stores.store import Store
 from calipers.viewer.blob_answer import blob_answer
@@ -410,3 +411,25 @@ def test_values_that_cannot_be_read_where_they_are_say_so_and_the_rest_is_shown(
     assert found["short"] == shown["short"]
     assert "not readable now" in str(found["long"].output)
     assert found["long"].judgements == shown["long"].judgements
+
+
+def test_a_trace_that_cannot_be_read_where_it_is_leaves_the_rest_of_the_case(
+    store: Store, view: View, tmp_path: Path
+) -> None:
+    def traced(inputs: Any) -> Any:
+        return Trace(output_text="done", tool_calls=[ToolCall("look", {"text": "x" * 5000})])
+
+    run = keep(store, [Case(name="one", inputs=1)], traced, Partly())
+    viewed = view(store)
+    shown = only(ask(viewed, "one"))
+    assert shown.has_trace
+    offload_values(store, tmp_path / "values", min_size=1)
+    (tmp_path / "values").rename(tmp_path / "gone")
+    other = view(store)
+    found = only(ask(other, "one"))
+    assert found.judgements == shown.judgements
+    assert found.trace is None
+    with pytest.raises(ValueAwayError, match="cannot be read there now"):
+        other.trace(run, 0)
+    (tmp_path / "gone").rename(tmp_path / "values")
+    assert only(ask(view(store), "one")).trace == shown.trace

@@ -7,7 +7,7 @@ the way can be repeated, and several processes may do it at the same time: `cali
 
 import os
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple
 
@@ -101,13 +101,14 @@ def bring_back_values(
     back = Moved(0, 0)
     failed: dict[bytes, str] = {}
     after = b""
-    while hashes := kept.moved_from(address, after=after, most=_MOST_VALUES):
-        found, size, unread = patiently(lambda hashes=hashes: kept.bring_back(hashes))  # type: ignore[misc]
-        failed.update(unread)
-        back = Moved(back.values + found, back.size + size)
-        after = hashes[-1]
-        if told is not None:
-            told(back)
+    while listed := kept.moved_from(address, after=after, most=_MOST_VALUES):
+        after = listed[-1][0]
+        for hashes in _by_size(listed):
+            found, size, unread = patiently(lambda hashes=hashes: kept.bring_back(hashes))  # type: ignore[misc]
+            failed.update(unread)
+            back = Moved(back.values + found, back.size + size)
+            if told is not None:
+                told(back)
     if failed:
         digest, why = next(iter(failed.items()))
         raise StoreError(
@@ -141,15 +142,20 @@ def _batches(
     while listed := store.values_of(run, least=least, after=after, most=_MOST_VALUES):
         after = listed[-1][0]
         users = store.users_of([digest for digest, _ in listed])
-        batch: list[bytes] = []
-        size = 0
-        for digest, length in listed:
-            if digest in of_results or not users.get(digest, {""}) <= old:
-                continue
-            batch.append(digest)
-            size += length
-            if size >= _MOST_BYTES:
-                yield batch
-                batch, size = [], 0
-        if batch:
+        yield from _by_size(
+            each for each in listed if each[0] not in of_results and users.get(each[0], {""}) <= old
+        )
+
+
+def _by_size(listed: Iterable[tuple[bytes, int]]) -> Iterator[Sequence[bytes]]:
+    """Values, so many at a time as memory holds easily."""
+    batch: list[bytes] = []
+    total = 0
+    for digest, size in listed:
+        if batch and total + size > _MOST_BYTES:
             yield batch
+            batch, total = [], 0
+        batch.append(digest)
+        total += size
+    if batch:
+        yield batch

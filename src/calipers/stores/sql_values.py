@@ -232,15 +232,15 @@ class SqlValues(SqlIndexes):
                     db.run("UPDATE moved_values SET state = 'leaving' WHERE name = ?", (name,))
         return done
 
-    def moved_from(self, address: str | None, *, after: bytes, most: int) -> list[bytes]:
-        """Hashes of values that were moved, to one place or to any, behind one of them."""
+    def moved_from(self, address: str | None, *, after: bytes, most: int) -> list[tuple[bytes, int]]:
+        """Hashes and sizes of values that were moved, to one place or to any, in order, behind one of them."""
         where, values = ("", []) if address is None else (" AND p.address = ?", [address])
         sql = (
-            "SELECT DISTINCT m.hash FROM moved_values m JOIN value_places p ON p.no = m.place JOIN blobs b ON b.hash = m.hash "  # noqa: S608 - our own words
-            f"WHERE m.state = 'there' AND LENGTH(b.body) = 0{where} AND m.hash > ? ORDER BY m.hash LIMIT {most}"
+            "SELECT m.hash, MAX(m.size) FROM moved_values m JOIN value_places p ON p.no = m.place JOIN blobs b ON b.hash = m.hash "  # noqa: S608 - our own words
+            f"WHERE m.state = 'there' AND LENGTH(b.body) = 0{where} AND m.hash > ? GROUP BY m.hash ORDER BY m.hash LIMIT {most}"
         )
         with self._reading() as db:
-            return [bytes(digest) for (digest,) in db.run(sql, [*values, after])]
+            return [(bytes(digest), int(size)) for digest, size in db.run(sql, [*values, after])]
 
     def bring_back(self, hashes: Sequence[bytes]) -> tuple[int, int, dict[bytes, str]]:
         """Let moved values be in the store again; returns how many are, their bytes, and why others could not be read."""

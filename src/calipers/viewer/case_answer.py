@@ -6,6 +6,7 @@ from time import monotonic
 from typing import Final
 
 from calipers.data.result_names import Names
+from calipers.errors import ValueAwayError
 from calipers.stores.run_info import RunInfo
 from calipers.stores.run_report import Counted
 from calipers.stores.sqlite import MemoryStore, SqliteStore
@@ -195,8 +196,11 @@ class _Summaries:
         return row is not None and bool(self._index.bits[row] & PARTS["trace"])
 
     def of(self, position: int) -> TraceSummary | None:
-        """What its trace adds up to; `None` if it has none, or there is no time."""
+        """What its trace adds up to; `None` if it has none, there is no time, or it cannot be read where it was moved to."""
         if monotonic() > self._end or not self.has_trace(position):
             return None
-        found = self._viewed.trace(self._info.id, position)
+        try:
+            found = self._viewed.trace(self._info.id, position)
+        except ValueAwayError:  # the page of the trace says why
+            return None
         return None if found is None else summary_of(found)
