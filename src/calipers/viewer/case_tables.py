@@ -29,14 +29,16 @@ _LONG: Final = 50_000
 
 
 @contextmanager
-def selecting(viewed: ViewedStore, run: str, q: str, sort: str = "") -> Iterator[Selection]:
+def selecting(
+    viewed: ViewedStore, run: str, q: str, sort: str = "", *, is_beside: bool = False
+) -> Iterator[Selection]:
     """The cases of a run that meet a filter, in an order; of a long run, a few requests at a time have theirs.
 
     Raises:
         Refusal: the time of the request was over before it had its turn.
     """
     index = viewed.index(viewed.find_run(run).id)
-    with in_turn(is_large=index.attempts >= _LONG):
+    with in_turn(is_large=index.attempts >= _LONG, is_beside=is_beside):
         yield select(index, q, sort=sort, deadline=_within(_SEARCH_SECONDS))
 
 
@@ -88,7 +90,7 @@ def cases_answer(
 
 def facets_answer(viewed: ViewedStore, run: str, *, field: str, q: str = "") -> FacetsAnswer:
     """The values of a field among the cases that meet a filter."""
-    with selecting(viewed, run, q) as selection:
+    with selecting(viewed, run, q, is_beside=True) as selection:
         return facets(selection, field, deadline=_within(_FACET_SECONDS))
 
 
@@ -96,7 +98,7 @@ def slices_answer(
     viewed: ViewedStore, run: str, *, by: str, evaluator: str = "", q: str = ""
 ) -> SlicesAnswer:
     """The cases that meet a filter, cut by a field."""
-    with selecting(viewed, run, q) as selection:
+    with selecting(viewed, run, q, is_beside=True) as selection:
         return slices(selection, by, evaluator=evaluator or None, deadline=_within(_SEARCH_SECONDS))
 
 
@@ -104,7 +106,7 @@ def groups_answer(
     viewed: ViewedStore, run: str, *, q: str = "", by: Literal["said", "meaning"] = "said"
 ) -> GroupsAnswer:
     """Failures that are alike among the cases that meet a filter."""
-    with selecting(viewed, run, q) as selection:
+    with selecting(viewed, run, q, is_beside=True) as selection:
         if by == "meaning":
             return viewed.kept(SimilarOutputs).of(viewed, selection)
         return failure_groups(selection, deadline=_within(_SEARCH_SECONDS))
