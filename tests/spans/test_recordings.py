@@ -423,13 +423,21 @@ def test_files_without_a_conversation_are_refused_with_what_they_hold(tmp_path):
             read(tmp_path, content)
 
 
-def test_spans_in_a_circle_and_without_parents_are_read(tmp_path):
+def test_spans_in_a_circle_and_without_parents_are_read_and_noted(tmp_path):
     spans = agent_spans()
+    path = tmp_path / "spans.json"
+    path.write_bytes(as_json(spans))
+    assert read_recording(path).notes == []
+    path.write_bytes(as_json(spans[:-1]))
+    (trace,), (note,) = read_recording(path)
+    assert [call.name for call in trace.tool_calls] == ["find"]
+    assert "a parent that is not in the recording" in note
     root = spans[-1]
     root["parentSpanId"] = spans[0]["spanId"]
-    assert len(read(tmp_path, as_json(spans))) == 1
-    (trace,) = read(tmp_path, as_json(spans[:-1]))
+    path.write_bytes(as_json(spans))
+    (trace,), (note,) = read_recording(path)
     assert [call.name for call in trace.tool_calls] == ["find"]
+    assert "each other's parents" in note
 
 
 def test_an_attribute_of_ten_megabytes_is_read(tmp_path):

@@ -184,6 +184,8 @@ def _traces_of(nodes: Sequence[SpanNode], logs: Iterable[SpanLog], note: Callabl
     if homeless := join_logs(nodes, logs):
         note(f"{plural(homeless, 'log record')} without a span: it is not in these files")
     tree = SpanTree(nodes)
+    if lost := [node for node in tree.roots if node.parent_span_id is not None]:
+        _note_lost(lost, tree, note)
     runs, unread = runs_in(tree)
     known = {run.trace_id for run in runs} if unread else ()
     if strange := [node.name for node in unread if node.trace_id not in known]:
@@ -199,6 +201,18 @@ def _traces_of(nodes: Sequence[SpanNode], logs: Iterable[SpanLog], note: Callabl
         if node.children:
             node.children = ()
     return traces
+
+
+def _note_lost(roots: Iterable[SpanNode], tree: SpanTree, note: Callable[[str], Any]) -> None:
+    """Note spans without the parent that they name. Without numbers: groups of spans are read one after the other."""
+    known = {(node.trace_id, node.span_id) for node in tree}
+    for node in roots:
+        if (node.trace_id, node.parent_span_id) in known:
+            note(
+                "some spans are each other's parents: of each such circle the span that began first stands above the others"
+            )
+        else:
+            note("some spans name a parent that is not in the recording: they were read without it")
 
 
 # ---------------------------------------------------------------------- files
