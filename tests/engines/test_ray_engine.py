@@ -22,7 +22,6 @@ from hypothesis import strategies as st
 from calipers import Case, Dataset, Retry
 from calipers.engines import RayEngine, as_engine
 from calipers.engines.ray_cluster import check_reachable, reread_token
-from calipers.engines.ray_worker import RayWorker, Start
 from calipers.errors import EngineError, InvalidOptionError, MissingExtraError, TravelError
 from calipers.stores import open_store
 from calipers.testing import check_engine
@@ -204,7 +203,10 @@ def test_variables_reach_workers_and_no_report(cluster, monkeypatch, tmp_path):
         Dataset(cases=[Case(inputs=1)]).evaluate_sync(str, engine=engine, progress=False)
 
 
+@with_ray
 def test_a_worker_with_another_version_refuses():
+    from calipers.engines.ray_worker import RayWorker, Start
+
     worker = RayWorker(Start("0.0.1", str(Path.cwd()), False, tuple(sys.path), 0.001, {}))
     refusal = worker.refusal
     assert "the run has 0.0.1: install the same version on each machine" in refusal

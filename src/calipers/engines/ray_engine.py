@@ -335,12 +335,12 @@ class _Actor:
 
     def order(self, order: Order) -> None:
         """Say what to do."""
-        self._place = self._call("inbox", self._actor.begin, msgspec.msgpack.encode(order))
+        self._place = self._actor.begin.remote(msgspec.msgpack.encode(order)).future()
 
     def send(self, message: Message) -> None:
         """Send attempts."""
         self._on_the_way += 1
-        taken: Future[None] = self._call("inbox", self._actor.take, message)
+        taken: Future[None] = self._actor.take.remote(message).future()
         taken.add_done_callback(lambda _: self._tell(self._taken))
 
     def _taken(self) -> None:
@@ -353,10 +353,6 @@ class _Actor:
         if self._loop is not None:
             with suppress(RuntimeError):  # the loop is closed; the next crew hears of it
                 self._loop.call_soon_threadsafe(what, *said)
-
-    def _call(self, group: str, method: Any, *arguments: Any) -> Any:
-        """Call a method of the actor, in one of its threads; the future of its answer."""
-        return method.options(concurrency_group=group).remote(*arguments).future()
 
     def end(self) -> None:
         """End the worker, with all that its task has started."""
@@ -372,12 +368,12 @@ class _Actor:
         """In a thread of its own: Ray may take a moment, and in a thread of Ray's it would wait for itself."""
         with suppress(Exception):  # it does not answer, or is gone already
             if self._has_begun and not self._is_gone.is_set():
-                self._call("inbox", self._actor.end_children).result(KILL_SECONDS)
+                self._actor.end_children.remote().future().result(KILL_SECONDS)
         with suppress(Exception):
             self._ray.kill(self._actor)
 
     def _ask(self) -> None:
-        pending: Future[list[bytes]] = self._call("outbox", self._actor.receive)
+        pending: Future[list[bytes]] = self._actor.receive.remote().future()
         self._pending = pending
         pending.add_done_callback(self._arrived)
 

@@ -18,6 +18,8 @@ from time import perf_counter, sleep
 from typing import Any, Final
 
 import msgspec
+import ray
+from ray import cloudpickle
 
 from .parcel import Dumps, Message, by_name
 from .worker import MOMENT, Back, Worker
@@ -57,8 +59,6 @@ def by_value(value: Any) -> bytes:
         packed = b"__main__"
     if b"__main__" not in packed:
         return packed
-    from ray import cloudpickle
-
     dumps: Dumps = cloudpickle.dumps  # pyright: ignore[reportPrivateImportUsage]
     return dumps(value)
 
@@ -88,9 +88,7 @@ class RayWorker:
             self._loop.call_soon_threadsafe(self._worker.begin, order)
         else:
             self._outbox.put(msgspec.msgpack.encode(Back(refused=self.refusal)))
-        from ray.util import get_node_ip_address
-
-        return f"process {os.getpid()} on {get_node_ip_address()}"
+        return f"process {os.getpid()} on {ray.util.get_node_ip_address()}"
 
     def take(self, message: Message) -> None:
         """Make these attempts, after those before."""
@@ -120,6 +118,17 @@ class RayWorker:
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)
         self._loop.run_forever()
+
+
+for _direction, _method in (
+    ("inbox", RayWorker.begin),
+    ("inbox", RayWorker.take),
+    ("inbox", RayWorker.end_children),
+    ("outbox", RayWorker.receive),
+):
+    ray.method(concurrency_group=_direction)(
+        _method
+    )  # here, since a client of Ray has the class made elsewhere
 
 
 async def _made(outbox: "SimpleQueue[bytes]") -> Worker:
