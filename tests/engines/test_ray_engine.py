@@ -4,10 +4,12 @@ import asyncio
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
+import warnings
 from ast import literal_eval
 from importlib.util import find_spec
 from pathlib import Path
@@ -48,8 +50,18 @@ def cluster():
         reread_token()
         from ray.cluster_utils import Cluster
 
-        head = {"num_cpus": 2, "include_dashboard": False, "resources": {"anywhere": 2}}
-        cluster = Cluster(initialize_head=True, head_node_args=head)
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+        head = {
+            "ray_client_server_port": port,
+            "num_cpus": 2,
+            "include_dashboard": False,
+            "resources": {"anywhere": 2},
+        }
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ResourceWarning)  # Ray leaves the logs of its client server open
+            cluster = Cluster(initialize_head=True, head_node_args=head)
+        cluster.client = f"ray://127.0.0.1:{port}"
         yield cluster
         cluster.shutdown()
     reread_token()
@@ -156,9 +168,9 @@ SCRIPT = """
 
 
 @with_ray
-def test_a_script_may_hold_everything_without_a_guard(cluster, tmp_path):
+def test_a_script_may_hold_everything_without_a_guard_and_be_outside_of_the_cluster(cluster, tmp_path):
     (tmp_path / "script.py").write_text(dedent(SCRIPT))
-    command = [sys.executable, "-W", "error", "script.py", cluster.address]
+    command = [sys.executable, "-W", "error", "script.py", cluster.client]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert (done.stderr, done.stdout) == ("", "True Answer(question=Question(text='why!')) True\n")
 

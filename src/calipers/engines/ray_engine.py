@@ -246,7 +246,7 @@ class RayEngine:
                 return
             elif now - since > min(TELL_SECONDS, self.start_timeout / 2) and not is_told:
                 is_told = True
-                warnings.warn(f"the run waits for a worker: {_room()}", RuntimeWarning, stacklevel=2)
+                warnings.warn(f"the run waits for a worker: {_room()}", RuntimeWarning, stacklevel=1)
 
     def _packed(self, task: Task) -> tuple[bytes, bytes]:
         """What to call, and what before it, as workers read them.
