@@ -95,11 +95,12 @@ def _tried(outcomes: Sequence[Outcome]) -> TableResult:
         for value, mine in ranked:
             failed = sum(bool(each.failed) for each in mine)
             reward = fmean(each.reward for each in mine)
-            rows.append([name, as_text(value), len(mine), failed, round(reward, 4)])
+            best = max(each.reward for each in mine)
+            rows.append([name, as_text(value), len(mine), failed, round(reward, 4), round(best, 4)])
     return TableResult(
         title="What was tried",
         description="Each option of each choice, the most rewarding first",
         note=_NOT_A_RATE,
-        columns=["choice", "option", "trials", "failures", "mean reward"],
+        columns=["choice", "option", "trials", "failures", "mean reward", "best reward"],
         rows=rows,
     )

@@ -53,5 +53,7 @@ from calipers.testing.socket_servers import GeminiLiveServer as GeminiLiveServer
 from calipers.testing.socket_servers import OpenAIRealtimeServer as OpenAIRealtimeServer
 from calipers.testing.socket_servers import WebSocketAgentServer as WebSocketAgentServer
 from calipers.testing.store_check import check_store as check_store
+from calipers.testing.strategy_check import check_space as check_space
+from calipers.testing.strategy_check import check_strategy as check_strategy
 from calipers.testing.trace_assertions import TraceAssertions as TraceAssertions
 from calipers.testing.trace_assertions import assert_trace as assert_trace
