@@ -161,6 +161,7 @@ def definition_of_file(file: str) -> ast.Module:
     return tree
 
 
+@functools.lru_cache(maxsize=1024)
 def shape(node: ast.AST) -> str:
     """A digest of what the code says, without the docstring of a function or class, and those of a class's methods."""
     out: list[str] = []
@@ -175,6 +176,7 @@ def shape(node: ast.AST) -> str:
     return digest("\0".join(out).encode("utf-8", "surrogatepass"))
 
 
+@functools.lru_cache(maxsize=1024)
 def reads(node: ast.AST) -> Reads:
     """What the code names."""
     chains: set[tuple[str, ...]] = set()

@@ -74,7 +74,7 @@ from .resumed_run import (
     with_evaluators,
 )
 from .reuse import CHANGED, MADE_AGAIN, WITHOUT_HIDDEN, OtherRuns, Recaller, Source, form_of, output_type
-from .run_info import RunInfo, Status, StoredEvaluator
+from .run_info import GitState, RunInfo, Status, StoredEvaluator, git_asked
 from .run_report import bare_report, not_all_judged, unjudged_by
 from .standings import standings
 from .store import Store, patiently
@@ -162,8 +162,10 @@ def _check_tape(store: Store, task: Any) -> None:
 def _begun(store: Store, setup: Setup, *, reuse: bool, **options: Any) -> "RunJournal":
     """The journal of a new run."""
     libraries = Libraries()
-    task = _identity(setup, libraries)
-    identities = EvaluatorIdentities(setup.plan, libraries)
+    with git_asked() as git:
+        task = _identity(setup, libraries)
+        identities = EvaluatorIdentities(setup.plan, libraries)
+        run = _run_info(setup, task, identities, reuse=reuse, git=git)
     notes: list[str] = []
     if reuse and isinstance(task, Unknown):
         notes.append(f"no attempt could be reused, since the task's identity is unknown: {task.reason}")
@@ -174,7 +176,7 @@ def _begun(store: Store, setup: Setup, *, reuse: bool, **options: Any) -> "RunJo
             for each in identities.shared
             if each.unknown is not None
         ]
-    info = store.begin_run(_run_info(setup, task, identities, reuse=reuse))
+    info = store.begin_run(run)
     return RunJournal(store, setup, info, task, identities, reuse=reuse, notes=notes, **options)
 
 
@@ -220,7 +222,14 @@ def _identity(setup: Setup, libraries: Libraries) -> AnyIdentity:
     return with_hooks(task, setup.lifecycle, setup.plugins, libraries)
 
 
-def _run_info(setup: Setup, task: AnyIdentity, identities: EvaluatorIdentities, *, reuse: bool) -> RunInfo:
+def _run_info(
+    setup: Setup,
+    task: AnyIdentity,
+    identities: EvaluatorIdentities,
+    *,
+    reuse: bool,
+    git: Callable[[], GitState | None],
+) -> RunInfo:
     known: dict[str, Any] = {"parts": task.parts}
     if isinstance(task, Unknown):
         known["unknown"] = task.reason
@@ -237,6 +246,7 @@ def _run_info(setup: Setup, task: AnyIdentity, identities: EvaluatorIdentities, 
         keeps_settings=True,
         metadata=None if setup.metadata is None else dict(setup.metadata),
         evaluators=identities.shared,
+        git=git(),
     )
 
 

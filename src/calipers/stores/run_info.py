@@ -15,7 +15,8 @@ import socket
 import subprocess
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -249,23 +250,48 @@ def this_environment() -> dict[str, str]:
 
 def git_state() -> GitState | None:
     """The commit of the working directory; `None` where there is none, or git does not answer within two seconds."""
+    with git_asked() as answer:
+        return answer()
+
+
+@contextmanager
+def git_asked() -> Iterator[Callable[[], GitState | None]]:
+    """Ask git; the block can do other things before it takes the answer."""
     words = ("status", "--porcelain=v2", "--branch", "--untracked-files=no", "--ignore-submodules=dirty")
     try:
         here = Path.cwd()
         if "GIT_DIR" not in os.environ and not any(
             (folder / ".git").exists() for folder in (here, *here.parents)
         ):
-            return None  # asking git would take as long as storing hundreds of attempts
-        done = subprocess.run(  # noqa: S603 - fixed words, no shell
-            ["git", "--no-optional-locks", *words],  # noqa: S607 - the user's own git
-            capture_output=True,
-            check=True,
-            timeout=2,
-            stdin=subprocess.DEVNULL,
-        )
+            process = None  # asking git would take as long as storing hundreds of attempts
+        else:
+            process = subprocess.Popen(  # noqa: S603 - fixed words, no shell
+                ["git", "--no-optional-locks", *words],  # noqa: S607 - the user's own git
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                stdin=subprocess.DEVNULL,
+            )
+    except OSError:
+        process = None
+    if process is None:
+        yield lambda: None
+        return
+    with process:
+        try:
+            yield lambda: _git_answer(process)
+        finally:
+            if process.poll() is None:
+                process.kill()
+
+
+def _git_answer(process: "subprocess.Popen[bytes]") -> GitState | None:
+    try:
+        out, _ = process.communicate(timeout=2)
     except (OSError, subprocess.SubprocessError):
         return None
-    lines = done.stdout.decode("utf-8", "replace").splitlines()
+    if process.returncode != 0:
+        return None
+    lines = out.decode("utf-8", "replace").splitlines()
     commit = next((line.split()[-1] for line in lines if line.startswith("# branch.oid ")), "(initial)")
     if commit == "(initial)":
         return None

@@ -127,8 +127,8 @@ class Writer:
         size = len(attempt.facts) + len(attempt.given) + len(attempt.output)
         if attempt.trace is not None:
             size += len(attempt.trace)
-        for cell in cells:
-            size += len(cell.body)
+        if cells:
+            size += sum(len(cell.body) for cell in cells)
         self._put(_Item(attempt, cells, size))
 
     def add_cells(self, cells: Sequence[StoredCell]) -> None:
@@ -187,7 +187,7 @@ class Writer:
                 text = self._text + item.size
             items.append(item)
             self._text = text
-            if len(items) in self._enough:
+            if len(items) in self._enough:  # the thread waits for nothing else
                 self._work.notify()
 
     def _wait_for_room(self, item: _Item) -> None:
@@ -235,16 +235,25 @@ class Writer:
                     return []
             if len(self._items) < self.pace.batch and not (self._closed or self._urgent):
                 self._work.wait(self.pace.every)
-            batch: list[_Item] = []
-            size = 0
-            while self._items and len(batch) < self.pace.batch and (not batch or size < self.pace.most_text):
-                batch.append(self._items.popleft())
-                size += batch[-1].size
+            if len(self._items) <= self.pace.batch and self._text <= self.pace.most_text:
+                batch, size = list(self._items), self._text
+                self._items.clear()
+            else:
+                batch, size = self._next_items()
             self._text -= size
             self._in_flight = len(batch)
             if not self._items:
                 self._urgent = False
             return batch
+
+    def _next_items(self) -> tuple[list[_Item], int]:
+        """As many items as may be appended at once, and their characters."""
+        batch: list[_Item] = []
+        size = 0
+        while self._items and len(batch) < self.pace.batch and (not batch or size < self.pace.most_text):
+            batch.append(self._items.popleft())
+            size += batch[-1].size
+        return batch, size
 
     def _append(self, batch: Sequence[_Item]) -> None:
         """Append a batch, and try again while the store is unavailable."""
