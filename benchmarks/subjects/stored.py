@@ -74,15 +74,20 @@ class Even(Evaluator):
         return ctx.output % 2 == 0
 
 
-def scored_again(count):
-    """Seconds per stored attempt that one new evaluator judges; the report is none of it."""
+def scored_again(count, processes=1):
+    """Seconds per stored attempt that one new evaluator judges, and that is counted; the report is none of it."""
     with tempfile.TemporaryDirectory() as folder, open_store(Path(folder, "runs.db")) as store:
         evaluate(dataset(count), workload.double, store=store)
 
         def judged(report):
             assert report.totals.summaries["Even"].count == count
 
-        return seconds_of(lambda: score_again(store, evaluators=[Even()], keep="none"), judged) / count
+        return (
+            seconds_of(
+                lambda: score_again(store, evaluators=[Even()], keep="none", processes=processes), judged
+            )
+            / count
+        )
 
 
 def opened(count):

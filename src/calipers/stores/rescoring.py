@@ -12,14 +12,15 @@ content is the same; with `output_type`, outputs are made again. `Report.reuse.j
 evaluators were given as plain data, though the task had returned something else.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any, Literal
+import asyncio
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, nullcontext
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import msgspec
 from typing_extensions import override
 
-from calipers.data.argument_checks import check_texts
+from calipers.data.argument_checks import check_texts, check_whole_number
 from calipers.data.attempt import Attempt
 from calipers.data.budget import Budget, BudgetUse, Side, Spent
 from calipers.data.case import Case
@@ -62,6 +63,7 @@ from .attempt_notes import (
 )
 from .evaluator_slots import EvaluatorSlots
 from .identities import EvaluatorIdentities, evaluator_key
+from .judging_processes import JudgingProcesses, Order, Told, file_of
 from .packing import facts_of, pack_cells, timeout_of, unpack, unpack_cells
 from .reuse import CHANGED, NO_SPANS, NOT_CAPTURED, WITHOUT_HIDDEN, OutputType
 from .run_info import RunInfo, StoredEvaluator, columns_of
@@ -97,6 +99,7 @@ def score_again(
     retry_evaluators: Retry | Mapping[str, Any] | None = None,
     max_concurrency: int | Literal["auto"] | None = None,
     budget: Budget | None = None,
+    processes: int = 1,
     keep: str = "failed",
     progress: Progress | None = None,
 ) -> Report:
@@ -115,6 +118,8 @@ def score_again(
         retry_evaluators: when to ask an evaluator that raised an exception again.
         max_concurrency: attempts under judgement at once, where evaluators wait, or "auto"; default: 100.
         budget: what evaluators may spend in this round.
+        processes: that judge side by side, for many attempts and evaluators that keep a processor busy. They read the store's file and
+            import the evaluators by their names.
         keep: what the report keeps: "failed", the first thousand attempts that did not pass, with totals of all; "all"
             attempts; or "none" of them.
         progress: shows how far it has come; `calipers.views.progress.show_progress` draws a bar on a terminal.
@@ -136,6 +141,7 @@ def score_again(
             retry_evaluators=retry_evaluators,
             max_concurrency=max_concurrency,
             budget=budget,
+            processes=processes,
             keep=keep,
             progress=progress,
         )
@@ -155,6 +161,7 @@ async def score_again_async(
     retry_evaluators: Retry | Mapping[str, Any] | None = None,
     max_concurrency: int | Literal["auto"] | None = None,
     budget: Budget | None = None,
+    processes: int = 1,
     keep: str = "failed",
     progress: Progress | None = None,
 ) -> Report:
@@ -171,6 +178,11 @@ async def score_again_async(
         max_concurrency=max_concurrency,
         budget=budget,
     )
+    check_whole_number("processes", processes, at_least=1)
+    if processes > 1 and (budget is not None or max_concurrency == "auto"):
+        raise InvalidOptionError(
+            "a budget is kept by one process, and so are limits that adapt: leave out processes=, or these"
+        )
     opened = store if isinstance(store, Store) else open_store(store, existing=True)
     could_lack, opened.can_lack_values = opened.can_lack_values, True  # such attempts are not judged
     try:
@@ -185,9 +197,9 @@ async def score_again_async(
             return report
         await prepare(evaluators)
         rescoring = Rescoring(opened, info, evaluators, dataset, OutputType(output_type), replace=replace)
-        incomplete = await rescoring.judge_all(
-            msgspec.structs.replace(options, seed=info.draw_seed), progress
-        )
+        options = msgspec.structs.replace(options, seed=info.draw_seed)
+        order = None if processes == 1 else rescoring.order(evaluators, dataset, output_type, options)
+        incomplete = await rescoring.judge_all(options, progress, order=order, processes=processes)
         outdate(opened, info.id, sorted(rescoring.asked.intersection(info.columns)), "judged_again")
         if rescoring.unread and rescoring.has_analyses:
             opened.can_lack_values = could_lack  # what looks at the whole report must not see texts of ours
@@ -195,16 +207,7 @@ async def score_again_async(
         if rescoring.has_analyses:
             await run_report_evaluators(report, (), rescoring.with_originals(report))
             opened.finish_run(info.id, status=info.status, report=report, generation=info.generation)
-        report.reuse = rescoring.counts
-        rescoring.count_costs(report)
-        if rescoring.judged_redacted:
-            rescoring.counts.notes.append(f"{WITHOUT_HIDDEN}: {rescoring.judged_redacted}")
-        if rescoring.judged_bare:
-            rescoring.counts.notes.append(f"{_WITHOUT_SETTING}: {rescoring.judged_bare}")
-        if rescoring.unread:
-            rescoring.counts.notes.append(f"{_UNREAD}: {rescoring.unread}")
-        if rescoring.changed:
-            rescoring.counts.notes.append(f"{CHANGED}: {rescoring.changed}")
+        rescoring.tell(report)
         report.incomplete = incomplete or report.incomplete
         report.budget, report.limits = rescoring.budget or report.budget, rescoring.limits
         return report
@@ -226,14 +229,17 @@ class Rescoring:
         output: OutputType,
         *,
         replace: bool = False,
+        placed: tuple[Plan, list[int]] | None = None,
     ) -> None:
+        """A round in which nothing was judged yet; `placed` are the evaluators and their places, where the run has them already."""
         self.store = store
         self.info = info
         self.counts = Reuse(run=info.id)
         self.spent = 0.0
         """What was paid for new judgements, as far as is known."""
-        self.plan, self.places = _placed(store, info, evaluators, replace=replace)
-        self.counts.notes += _beside_others(evaluators, self.plan, replace=replace)
+        self.plan, self.places = placed or _placed(store, info, evaluators, replace=replace)
+        if placed is None:
+            self.counts.notes += _beside_others(evaluators, self.plan, replace=replace)
         self.evaluators = store.run(info.id).evaluators
         self.columns = columns_of(self.evaluators)
         self.slots = EvaluatorSlots(self.evaluators, self.places)
@@ -258,52 +264,179 @@ class Rescoring:
         self._cases = DatasetCases(dataset)
 
     async def judge_all(
-        self, options: Options, progress: Progress | None = None, *, positions: Sequence[int] | None = None
+        self,
+        options: Options,
+        progress: Progress | None = None,
+        *,
+        positions: Sequence[int] | None = None,
+        order: Order | None = None,
+        processes: int = 1,
     ) -> Incomplete | None:
-        """Judge every attempt that lacks a judgement, or those at some positions; returns why some were not, if so."""
-        with Writer(
-            self.store, self.info.id, generation=self.info.generation, pace=Pace(every=0.1)
-        ) as writer:
-            run = _Judging(
-                Task(_never, self.info.task_name or "", is_async=True),
-                WorkQueue(self.works(positions)),
-                StoredResultsScoring(timeout=options.evaluator_timeout, retry=options.retry_evaluators),
-                NO_SPANS,
-                options,
-                _Journal(self, writer),
-            )
+        """Judge every attempt that lacks a judgement, or those at some positions; returns why some were not, if so.
+
+        Args:
+            options: how to judge.
+            progress: shows how far it has come.
+            positions: of the attempts; default: all.
+            order: what other processes have to do; `None`: there are none.
+            processes: that judge, with this one.
+        """
+        with (
+            Writer(self.store, self.info.id, generation=self.info.generation, pace=Pace(every=0.1)) as writer,
+            ExitStack() as stack,
+        ):
+            loop = asyncio.get_running_loop()
+            helpers: JudgingProcesses | None = None
+
+            def take(told: Told) -> None:
+                if told.cells:
+                    writer.add_cells(told.cells)
+                loop.call_soon_threadsafe(self._take_in, run, told)
+
+            if order is not None:
+                last = max((each.stop for each in self.store.done(self.info.id)), default=0) - 1
+                helpers = JudgingProcesses(order, processes - 1, last, take)
+            found = self.found(positions) if helpers is None else self._found_in(helpers.shares())
+            run = self._run(self.works(found), options, writer)
             workers = LoopWorkers(run)
             run.give_up = workers.stop
 
             def interrupt(by: Signal) -> None:
                 run.interrupt(by)
                 workers.stop()
+                if helpers is not None:
+                    helpers.stop()
 
             counts = Counts(run, self.info.attempts - self.info.failures)
-            shown = nullcontext() if progress is None else progress(counts)
-            with shown, on_interrupt(interrupt), sharing_limits(run):
-                async with within_budget(run, self.plan, workers.stop, has_task=False):
-                    await workers.finish()
+            stack.enter_context(nullcontext() if progress is None else progress(counts))
+            stack.enter_context(on_interrupt(interrupt))
+            stack.enter_context(sharing_limits(run))
+            if helpers is not None:
+                stack.enter_context(helpers)
+            async with within_budget(run, self.plan, workers.stop, has_task=False):
+                await workers.finish()
+            if helpers is not None:
+                await self._finish(helpers, run, options, writer)
             self.budget = None if run.ledger is None else run.ledger.use()
             self.limits = run.limits.uses
         if run.stopped is not None:
             ended = run.stopped.after(run.finished)
             return Incomplete(ended.kind, f"{ended} judged again", by=ended.by, during="scoring")
-        if isinstance(run.queue.broken, CalipersError):
-            raise run.queue.broken
-        if run.queue.broken is not None:
-            _, message, _ = describe_error(run.queue.broken)
-            raise StoreError(f"the attempts could not be read: {message}") from run.queue.broken
+        _check_read(run)
         return None
 
-    def works(self, positions: Sequence[int] | None = None) -> Iterator[Work]:
-        """The stored attempts, or those at some positions, as work that only has to be judged."""
-        wanted = set(self.places)
+    def _run(self, works: Iterator[Work], options: Options, sink: "Sink") -> "_Judging":
+        """A run that judges stored attempts; a sink takes the cells."""
+        return _Judging(
+            Task(_never, self.info.task_name or "", is_async=True),
+            WorkQueue(works),
+            StoredResultsScoring(timeout=options.evaluator_timeout, retry=options.retry_evaluators),
+            NO_SPANS,
+            options,
+            _Journal(self, sink),
+        )
+
+    async def _finish(
+        self, helpers: JudgingProcesses, run: "_Judging", options: Options, writer: Writer
+    ) -> None:
+        """Wait for other processes, and judge what they were given and have not judged."""
+        await helpers.finish()
+        await asyncio.sleep(0)  # what they told last is taken in
+        if helpers.problems:
+            self.counts.notes.append(
+                f"another process did not judge its share, which was judged here: {helpers.problems[0]}"
+            )
+        for share in helpers.lost if run.stopped is None else ():
+            run.finished += await self.judge_share(options, share, writer)
+
+    async def judge_share(self, options: Options, share: tuple[int, int], sink: "Sink") -> int:
+        """Judge the attempts in a stretch of positions; returns how many were."""
+        run = self._run(self.works(self._found_in([share])), options, sink)
+        workers = LoopWorkers(run)
+        run.give_up = workers.stop
+        with sharing_limits(run):
+            await workers.finish()
+        _check_read(run)
+        return run.finished
+
+    def order(
+        self,
+        evaluators: Sequence[Any],
+        dataset: Dataset[Any, Any, Any] | None,
+        output_type: Any,
+        options: Options,
+    ) -> Order:
+        """What other processes need to know to judge a share.
+
+        Raises:
+            InvalidOptionError: they cannot read the store.
+        """
+        path = file_of(self.store)
+        if path is None:
+            raise InvalidOptionError(
+                "other processes can read a store in an SQLite file alone: leave out processes="
+            )
+        names = self.plan.names
+        return Order(str(path), self.info.id, evaluators, names, self.places, dataset, output_type, options)
+
+    def taken_counts(self) -> Told:
+        """What was counted since the last time."""
+        told = Told(
+            attempts_reused=self.counts.attempts_reused,
+            cells_reused=self.counts.cells_reused,
+            cells_computed=self.counts.cells_computed,
+            judged_as_plain=self.counts.judged_as_plain,
+            judged_redacted=self.judged_redacted,
+            judged_bare=self.judged_bare,
+            changed=self.changed,
+            unread=self.unread,
+            spent=self.spent,
+            asked=sorted(self.asked),
+        )
+        self.counts = Reuse(run=self.info.id)
+        self.judged_redacted = self.judged_bare = self.changed = self.unread = 0
+        self.spent = 0.0
+        self.asked.clear()
+        return told
+
+    def _take_in(self, run: "_Judging", told: Told) -> None:
+        """Add what another process counted."""
+        run.finished += told.finished
+        self.counts.attempts_reused += told.attempts_reused
+        self.counts.cells_reused += told.cells_reused
+        self.counts.cells_computed += told.cells_computed
+        self.counts.judged_as_plain += told.judged_as_plain
+        self.judged_redacted += told.judged_redacted
+        self.judged_bare += told.judged_bare
+        self.changed += told.changed
+        self.unread += told.unread
+        self.spent += told.spent
+        self.asked.update(told.asked)
+
+    def found(
+        self, positions: Sequence[int] | None = None
+    ) -> Iterator[tuple[StoredAttempt, list[StoredCell]]]:
+        """The finished attempts with their cells, or those at some positions."""
         if positions is None:
-            found = self.store.judged(self.info.id, failed=False)
+            yield from self.store.judged(self.info.id, failed=False)
         else:
             listed = self.store.judged_at(self.info.id, positions)
-            found = (pair for pair in listed if not pair[0].failed)
+            yield from (pair for pair in listed if not pair[0].failed)
+
+    def _found_in(
+        self, shares: Iterable[tuple[int, int]]
+    ) -> Iterator[tuple[StoredAttempt, list[StoredCell]]]:
+        """Those in some stretches of positions."""
+        for first, stop in shares:
+            for attempt, cells in self.store.judged(self.info.id, after=first - 1, failed=False):
+                if attempt.position < stop:
+                    yield attempt, cells
+                if attempt.position >= stop - 1:
+                    break
+
+    def works(self, found: Iterable[tuple[StoredAttempt, list[StoredCell]]]) -> Iterator[Work]:
+        """Stored attempts as work that only has to be judged."""
+        wanted = set(self.places)
         for attempt, cells in found:
             known = {
                 cell.evaluator: cell_notes(cell.body)
@@ -382,7 +515,20 @@ class Rescoring:
             attempt.position, case, attempt.name, attempt.case_name, attempt.repeat, plan, None, recalled
         )
 
-    def count_costs(self, report: Report) -> None:
+    def tell(self, report: Report) -> None:
+        """Put into a report what was done in this round."""
+        report.reuse = self.counts
+        self._count_costs(report)
+        for note, count in (
+            (WITHOUT_HIDDEN, self.judged_redacted),
+            (_WITHOUT_SETTING, self.judged_bare),
+            (_UNREAD, self.unread),
+            (CHANGED, self.changed),
+        ):
+            if count:
+                self.counts.notes.append(f"{note}: {count}")
+
+    def _count_costs(self, report: Report) -> None:
         """Note what was paid for before: the attempts, and all judgements but the new ones."""
         if report.keeps_all or (report.totals is not None and report.totals.costs is not None):
             costs = report.costs()
@@ -470,12 +616,20 @@ class _Judging(Run):
         self.finished += 1
 
 
-class _Journal:
-    """Hands new cells to the writer."""
+class Sink(Protocol):
+    """Takes new cells: a writer, or what sends them to one."""
 
-    def __init__(self, rescoring: Rescoring, writer: Writer) -> None:
+    def add_cells(self, cells: Sequence[StoredCell]) -> None:
+        """Take the cells of an attempt."""
+        ...
+
+
+class _Journal:
+    """Hands new cells to a sink."""
+
+    def __init__(self, rescoring: Rescoring, sink: Sink) -> None:
         self._rescoring = rescoring
-        self._writer = writer
+        self._sink = sink
         self.name = rescoring.info.name
         self.seed = rescoring.info.draw_seed
         self.recalls = False
@@ -498,7 +652,7 @@ class _Journal:
     def append(self, work: Work, attempt: Attempt, record: Record) -> None:
         """Store the new cells of an attempt."""
         assert isinstance(record, ReportCase)
-        self._writer.add_cells(self._rescoring.new_cells(work, attempt, record))
+        self._sink.add_cells(self._rescoring.new_cells(work, attempt, record))
 
     def finish(self, report: Report | None, *, broken: bool = False) -> Reuse:  # noqa: ARG002 - the report is made of what is stored
         """How much was done."""
@@ -506,6 +660,31 @@ class _Journal:
 
     def ended_late(self) -> None:
         """Nothing: the task is not called."""
+
+
+def _check_read(run: Run) -> None:
+    """Raise what kept attempts from being read."""
+    broken = run.queue.broken
+    if isinstance(broken, CalipersError):
+        raise broken
+    if broken is not None:
+        _, message, _ = describe_error(broken)
+        raise StoreError(f"the attempts could not be read: {message}") from broken
+
+
+async def judging_of(store: Store, order: Order) -> Rescoring:
+    """A round of scoring that another process has begun."""
+    await prepare(order.evaluators)
+    named = zip(order.evaluators, order.names, strict=True)
+    plan = Plan([PlannedEvaluator(as_evaluator(each), name) for each, name in named])
+    return Rescoring(
+        store,
+        store.run(order.run),
+        order.evaluators,
+        order.dataset,
+        OutputType(order.output_type),
+        placed=(plan, list(order.places)),
+    )
 
 
 def _never(_: Any) -> Any:

@@ -39,6 +39,7 @@ class ScoreOptions(RunOptions):
     output_type: str | None = None
     replace: bool = False
     drop: Sequence[str] = ()
+    processes: int = 1
 
 
 class ScoreSession(Session):
@@ -97,6 +98,7 @@ class ScoreSession(Session):
                 retry_evaluators=self.retry_evaluators,
                 max_concurrency=options.max_concurrency or self.project.max_concurrency,
                 budget=self.budget,
+                processes=options.processes,
                 keep=self._keep(info),
                 progress=show_progress if options.progress and not options.quiet else None,
             )

@@ -60,6 +60,13 @@ calipers score latest --evaluators judges.py:polite --fail-under polite=0.9
     metavar="ADDRESS",
     help="What the task returned, as module:Name or file.py:Name, to make it again from what is kept. Default: plain data.",
 )
+@click.option(
+    "--processes",
+    metavar="N",
+    type=click.IntRange(min=1),
+    default=1,
+    help="Processes that judge side by side, for many attempts and evaluators that keep a processor busy. Default: 1.",
+)
 @store_option
 @redact_option
 @model_cache_option
