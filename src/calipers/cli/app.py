@@ -28,6 +28,7 @@ COMMANDS: Final = {
     "merge": "Make one run of the shards of a run.",
     "label": "Answer a question about a kept run, to check a judge.",
     "search": "Look for inputs on which a system fails.",
+    "shrink": "Reduce a failure to the smallest that still fails.",
     "compare": "Say what changed between runs, and whether it is noise.",
     "table": "Put several runs into one table, for a paper or a README.",
     "gate": "Say whether a run is good enough, by a policy.",

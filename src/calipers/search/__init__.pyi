@@ -28,6 +28,10 @@ from calipers.search.random_draws import RandomDraws as RandomDraws
 from calipers.search.schema_inputs import SchemaInputs as SchemaInputs
 from calipers.search.search_run import search as search
 from calipers.search.search_run import search_sync as search_sync
+from calipers.search.smallest_failure import Shrunk as Shrunk
+from calipers.search.smallest_failure import SmallestFailure as SmallestFailure
+from calipers.search.smallest_failure import shrink as shrink
+from calipers.search.smallest_failure import shrink_sync as shrink_sync
 from calipers.search.space import Space as Space
 from calipers.search.splitting import Splitting as Splitting
 from calipers.search.strategy import Strategy as Strategy

@@ -36,6 +36,8 @@ from calipers.stats.number_text import plural
 from calipers.stores.store import Store
 from calipers.views.formats import parse_target
 
+TARGET: Final = "target"
+"""The field of a run's metadata that says what was searched."""
 TRIALS: Final = 100
 """Trials, where nothing else ends a search."""
 DEFAULT_STRATEGY: Final = "thompson"
@@ -111,6 +113,7 @@ def search(options: SearchOptions) -> int:
             task_timeout=options.task_timeout,
             seed=options.seed,
             progress=options.progress and not options.quiet,
+            metadata={TARGET: options.target},
             **({} if store is None else {"store": store, "resume": resume}),
         )
         return _tell(options, found, outputs, name, store)
@@ -164,9 +167,19 @@ def _time(text: str) -> float:
     return seconds
 
 
-def _load(options: SearchOptions) -> _Target:
+@dataclass(frozen=True)
+class System:
+    """What is under test, and who judges it."""
+
+    task: Any
+    dataset: Dataset[Any, Any, Any] | None
+    evaluators: Sequence[Any]
+    module: ModuleType
+
+
+def load_system(target: str) -> System:
     """The system under test, with what its file says of it."""
-    home, name = split_address(options.target)
+    home, name = split_address(target)
     module = load_home(home)
     found = vars(module)
     if name is None:
@@ -178,15 +191,21 @@ def _load(options: SearchOptions) -> _Target:
             )
         task = found[named]
     else:
-        task = object_in(module, name, options.target)
+        task = object_in(module, name, target)
     if not isinstance(task, Environment) and not is_task(task):
-        raise CommandError(f"{options.target} is no task and no Environment, got {task!r:.200}", USAGE)
+        raise CommandError(f"{target} is no task and no Environment, got {task!r:.200}", USAGE)
     dataset = found.get("dataset")
     if dataset is not None and not isinstance(dataset, Dataset):
         raise CommandError(f"`dataset` of {home} must be a Dataset, got {dataset!r:.200}", USAGE)
-    space = found.get("space", _space_of(task, dataset))
-    strategy = _strategy(options.strategy, module, space)
-    return _Target(task, strategy, dataset, found.get("evaluators", ()))
+    return System(task, dataset, found.get("evaluators", ()), module)
+
+
+def _load(options: SearchOptions) -> _Target:
+    """The system under test, and who searches it."""
+    system = load_system(options.target)
+    space = vars(system.module).get("space", _space_of(system.task, system.dataset))
+    strategy = _strategy(options.strategy, system.module, space)
+    return _Target(system.task, strategy, system.dataset, system.evaluators)
 
 
 def _space_of(task: Any, dataset: Dataset[Any, Any, Any] | None) -> Any:
