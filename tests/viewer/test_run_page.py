@@ -50,3 +50,29 @@ def test_an_interval_has_both_ends_as_on_the_command_line(run_page, visit, desk)
     page.goto(desk.url + "/runs")
     row = page.locator("tr", has=page.get_by_role("link", name="desk v1"))
     assert row.locator(".estimate-ends").inner_text() == told
+
+
+def test_on_a_phone_what_was_measured_stands_beside_the_name(run_page):
+    page = run_page("desk v1", width=390)
+    table = page.get_by_role("group", name="Evaluators")
+    assert table.locator("thead th").all_inner_texts()[:2] == ["Evaluator", "Result"]
+    number = table.locator("tbody tr").first.locator(".estimate > span").last.bounding_box()
+    assert number["x"] + number["width"] <= 390
+
+
+def test_three_presses_lead_from_the_list_to_the_reason_of_the_worst_failure(desk, visit):
+    page = visit(desk, "/runs")
+    page.get_by_role("link", name="desk v1").click()
+    page.get_by_role("group", name="What went wrong").locator("tbody a").first.click()
+    page.get_by_role("heading", name="Cases", level=1).wait_for()
+    page.locator("[role=row][data-row] a").first.click()
+    assert "expected" in page.get_by_role("region", name="Why").inner_text()
+
+
+def test_two_presses_lead_from_the_list_to_what_a_version_changed(desk, visit):
+    page = visit(desk, "/runs")
+    page.get_by_role("link", name="desk v2").click()
+    page.get_by_role("link", name="Compare with desk v1").click()
+    assert page.locator(".verdict-what").inner_text().strip() != ""
+    flip = page.locator(".flip").first
+    assert "filed under" in flip.inner_text()

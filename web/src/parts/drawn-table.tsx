@@ -1,6 +1,7 @@
 // A table as the report says it, with its intervals drawn.
 import type { Cell, DrawnTable } from "../wire";
 import type { Column } from "./column";
+import { useIsNarrow } from "./display";
 import { EstimateGlyph } from "./estimate";
 import { oneLine } from "./plain";
 import { SimpleTable } from "./simple-table";
@@ -26,6 +27,10 @@ export function DrawnTableView({ label, table, csv, most }: Options) {
     cell: (row) => <CellView cell={row[place]} kind={column.kind} isName={place === 0} />,
     plain: (row) => row[place]?.text,
   }));
+  // Where there is little room, what was measured stands beside its name, and the rest is a way to the right.
+  const isNarrow = useIsNarrow();
+  const results = columns.filter((column) => column.fills);
+  if (isNarrow) columns.splice(0, columns.length, ...columns.slice(0, 1), ...results, ...columns.slice(1).filter((column) => !column.fills));
   return <SimpleTable label={label} columns={columns} rows={table.rows} id={(_, index) => String(index)} note={table.note} {...(csv === undefined ? {} : { csv })} {...(most === undefined ? {} : { most })} />;
 }
 
