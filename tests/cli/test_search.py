@@ -95,6 +95,10 @@ def test_it_goes_on_with_a_search(searched, folder):
         assert info.attempts == 15
 
 
+def test_with_nothing_to_resume_it_says_that_it_begins(searched):
+    assert "Nothing to resume" in searched("--trials", "3", "--resume").stderr
+
+
 def test_an_environment_is_searched_by_its_goals_and_the_attacks(write, calipers):
     write(
         "target.py",

@@ -62,12 +62,21 @@ class Bandit:
         check_flag("joint", self.joint)
         self._options = dict[str, list[Mapping[str, Any]]]()
         """What each arm chooses."""
-        options = self.space.options
-        if not self.joint:
-            for name in options:
-                self._options[name] = [{name: option} for option in options[name]]
+        self._places = dict[tuple[str, str], int]()
+        """Where the arm of some choices is, by its bandit and what tells them apart."""
+        if self.joint:
+            self._join()
+        else:
+            for name, options in self.space.options.items():
+                self._options[name] = [{name: option} for option in options]
                 self.arms[name] = [Arm(weight) for weight in self.space.probabilities(name)]
-            return
+        for name, chosen in self._options.items():
+            for place, each in enumerate(chosen):
+                self._places.setdefault((name, repr(each)), place)
+
+    def _join(self) -> None:
+        """Make each combination of options an arm."""
+        options = self.space.options
         size = 1
         for each in options.values():
             size *= len(each)
@@ -96,7 +105,7 @@ class Bandit:
         choices = outcome.proposal.choices
         for name, arms in self.arms.items():
             wanted = {each: choices[each] for each in self._options[name][0]}
-            arm = arms[self._options[name].index(wanted)]
+            arm = arms[self._places[name, repr(wanted)]]
             if outcome.failed is None:  # nothing is known: as if it had not been tried
                 arm.asked -= 1
             else:

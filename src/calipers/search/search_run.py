@@ -90,8 +90,9 @@ async def search(
                 raise source.broken
             raise SearchError(f"{source.name} failed before the first trial: {message}") from source.broken
         report.incomplete = report.incomplete or Incomplete("failed", f"{source.name} failed: {message}")
-    estimate: Any = getattr(strategy, "estimate", None)
-    return Findings(report, tuple(source.outcomes), estimate() if callable(estimate) else None)
+    estimate = getattr(strategy, "estimate", None)
+    rate: Any = estimate() if callable(estimate) else None
+    return Findings(report, tuple(source.outcomes), rate)
 
 
 def search_sync(task: Any, strategy: Strategy, **options: Any) -> Findings:
@@ -141,6 +142,7 @@ class Trials:
         """Of the trials that are over, and not told."""
         self._asked = 0
         self._told = 0
+        self._failed = 0
         self._next: Case[Any, Any, Any] | None = None
         self._ended = False
         self._news = asyncio.Event()
@@ -244,13 +246,14 @@ class Trials:
         record = self._records.pop(number)
         outcome = self.objective.read(number, self._proposed.pop(number), record)
         self._told = number
+        self._failed += bool(outcome.failed)
         self.outcomes.append(outcome)
         told: Any = self.strategy.tell(outcome)
         if inspect.isawaitable(told):
             await told
 
     def _found_enough(self) -> bool:
-        return self.failures is not None and sum(bool(each.failed) for each in self.outcomes) >= self.failures
+        return self.failures is not None and self._failed >= self.failures
 
 
 def _case_of(number: int, proposal: Proposal) -> Case[Any, Any, Any]:

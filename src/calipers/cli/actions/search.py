@@ -254,6 +254,8 @@ def _tell(
             note(f"Saved {plural(len(dataset.cases), 'case')} to {options.save}")
     if store is not None and report.reuse is not None and not options.quiet:
         note(f"Kept in {shown_store(store)}: calipers show {report.reuse.run}")
+    if options.resume is not None and report.reuse is not None and not report.reuse.attempts_reused:
+        note("Nothing to resume: a new search began")
     if report.incomplete is not None and report.incomplete.kind != "budget":
         note(f"Incomplete: {report.incomplete}")
         return FROM_OUTSIDE[report.incomplete.by] if report.incomplete.by else ERRORED
