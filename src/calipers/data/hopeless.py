@@ -119,7 +119,7 @@ def _is_gone(error: BaseException) -> bool:
             return True
         socket = sys.modules.get("socket")  # what is not loaded raises nothing
         if socket is not None and isinstance(each, OSError) and isinstance(each, socket.gaierror):
-            return each.errno != socket.EAI_AGAIN
+            return bool(each.errno != socket.EAI_AGAIN)
         names = {f"{kind.__module__.partition('.')[0]}.{kind.__name__}" for kind in type(each).__mro__}
         if names & _CONNECTS:
             return True

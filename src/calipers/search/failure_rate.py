@@ -70,8 +70,10 @@ class FailureRate:
     def of_weighted(cls, found: ImportanceRate | None, unknown: int = 0) -> "FailureRate":
         """From draws of another distribution, weighted."""
         doubts: list[Doubt] = []
-        if found is not None:
-            doubts += found.doubts if found.failures else ["no_failure"]
+        if found is not None and found.failures:
+            doubts += found.doubts
+        elif found is not None:
+            doubts.append("no_failure")
         if unknown:
             doubts.append("unknown_trials")
         failed = found is not None and found.failures > 0

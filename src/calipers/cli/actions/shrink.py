@@ -178,7 +178,7 @@ def _tell(options: ShrinkOptions, found: Shrunk, store: Store) -> int:
 def _save(path: Path, case: Case[Any, Any, Any], dataset: str | None) -> None:
     try:
         if path.exists():
-            case.name = unique(str(case.name), {each.name for each in named_requests(path)})
+            case.name = unique(str(case.name), {str(each.name) for each in named_requests(path)})
             add_cases(path, [case])
         else:
             save_dataset(Dataset(name=dataset or path.stem, cases=[case]), path)
