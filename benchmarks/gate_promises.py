@@ -30,8 +30,8 @@ from random import Random
 from statistics import fmean, variance
 
 import tables
+from calipers.gate.agreement_rules import Ratings
 from calipers.gate.claims import Claim, judge_claims
-from calipers.gate.human_agreement import Ratings
 from calipers.gate.looks import confidence_at
 from calipers.gate.measure import Level, MeanDifference, TotalGrowth, attempts_apart
 from calipers.stats import Interval, t_interval

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from calipers import Case, Dataset, increment_eval_metric
 from calipers.errors import InvalidOptionError
 from calipers.gate import Growth, Policy, Rules, judge_run
-from calipers.gate.human_agreement import Ratings
+from calipers.gate.agreement_rules import Ratings
 from calipers.gate.measure import Level, MeanDifference, TotalGrowth
 from calipers.views.gate.markdown import verdict_markdown
 

@@ -10,7 +10,7 @@ from calipers import Case, Dataset
 from calipers.errors import InvalidOptionError
 from calipers.judges import Criterion, GEval, Rubric
 from calipers.judges.fence import seal_in
-from calipers.judges.token_levels import weighted_levels
+from calipers.judges.rubric import weighted_levels
 from calipers.models import Completion, Token
 from calipers.testing import ScriptedJudge, ScriptedModel, make_context
 

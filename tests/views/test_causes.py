@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calipers.report.complaints import mask
-from calipers.views.causes import causes
-from calipers.views.terminal import report_text
+from calipers.views.terminal import causes, report_text
 
 
 @pytest.mark.parametrize(

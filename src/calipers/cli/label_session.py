@@ -7,11 +7,17 @@ loses nothing. An attempt that is skipped stays unlabelled, and comes again in t
 `calipers.stores.label_queue` says which attempts are shown, and in which order.
 """
 
+import codecs
+import os
+import re
 import shutil
+import signal
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from io import StringIO
-from typing import Protocol
+from types import TracebackType
+from typing import Any, Final, Protocol, Self
 
 import click
 
@@ -35,6 +41,25 @@ _END = ""
 _COMMANDS = {"c": "note", "s": "skip", "u": "undo", "q": "quit"}
 _PAGING = {" ": 1, "pagedown": 1, "down": 1, "b": -1, "pageup": -1, "up": -1}
 """By how many pages a key turns."""
+_KEY_NAMES: Final = {
+    "\r": "enter",
+    "\n": "enter",
+    "\x7f": "backspace",
+    "\b": "backspace",
+    "\x1b": "escape",
+    "\x04": "",
+    "\x1b[A": "up",
+    "\x1b[B": "down",
+    "\x1bOA": "up",
+    "\x1bOB": "down",
+    "\x1b[5~": "pageup",
+    "\x1b[6~": "pagedown",
+}
+"""What a session calls the keys that give no character; Ctrl-D is the end."""
+_SEQUENCE: Final = re.compile(r"\x1b(\[[0-?]*[ -/]*[@-~]|O.)")
+"""What a key that gives no character sends, all at once."""
+_READ = 4096
+"""Bytes that are read from the terminal at once."""
 
 
 class Keys(Protocol):
@@ -239,3 +264,58 @@ def told(session: LabelSession) -> str:
         parts.append(f"{session.skipped:,} skipped")
     parts.append(f"{left:,} of {plural(session.total, 'attempt')} left" if left else "none left")
     return ", ".join(parts)
+
+
+class TerminalKeys:
+    """The keys of the terminal that standard input is, one at a time, as they are pressed.
+
+    The terminal is told to hand out keys at once, and not to show them, for as long as the block lasts; Ctrl-C stays what it is. What was
+    typed ahead is kept: `click.getchar` would drop it, since it switches the terminal back after each key. It is used on Windows alone.
+    """
+
+    def __init__(self) -> None:
+        self._typed = ""
+        self._restore: Any = None
+        self._resumed: Any = None
+        self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
+
+    def __enter__(self) -> Self:
+        if sys.platform != "win32":
+            import termios
+
+            self._restore = termios.tcgetattr(sys.stdin.fileno())
+            self._hand_out_keys()
+            # A shell that stopped us by Ctrl-Z may have changed the terminal meanwhile.
+            self._resumed = signal.signal(signal.SIGCONT, self._hand_out_keys)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if sys.platform != "win32":
+            import termios
+
+            signal.signal(signal.SIGCONT, self._resumed)
+            termios.tcsetattr(sys.stdin.fileno(), termios.TCSADRAIN, self._restore)
+
+    def _hand_out_keys(self, *_: object) -> None:
+        if sys.platform != "win32":
+            import termios
+            import tty
+
+            tty.setcbreak(sys.stdin.fileno(), termios.TCSADRAIN)
+
+    def read(self) -> str:
+        """The next key; "" at the end of the input."""
+        if sys.platform == "win32":
+            key = click.getchar()
+            return _KEY_NAMES.get(key, key)
+        while not self._typed:
+            data = os.read(sys.stdin.fileno(), _READ)
+            if not data:
+                return ""
+            self._typed += self._decode(data)
+        found = _SEQUENCE.match(self._typed)
+        key = self._typed[0] if found is None else found[0]
+        self._typed = self._typed[len(key) :]
+        return _KEY_NAMES.get(key, "unknown" if len(key) > 1 or not key.isprintable() else key)

@@ -36,13 +36,13 @@ from calipers.stats import (
 from calipers.stats.distributions import normal_quantile
 from calipers.stats.number_text import plural
 
+from .agreement_rules import Ratings
 from .claims import Claim
-from .facts import undecided
-from .human_agreement import Ratings
 from .human_labels import DrawnCase, Labelled, ReadRun, read_labels, yes_or_no
 from .label_choice import WITHOUT_TASK, CaseStratum, strata_of
 from .measure import Level
 from .policy import HumanAgreement, Rules
+from .run_rules import undecided
 from .verdict import Finding, Unit, limit_words, quantity
 
 Way: TypeAlias = Literal["prediction-powered", "stratified", "labels alone", "rogan-gladen"]

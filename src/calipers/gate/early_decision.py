@@ -37,7 +37,7 @@ from calipers.report.report import Report
 from calipers.stats import EProcess, stakes_for
 from calipers.stats.sequential import Stakes
 
-from .human_agreement import Agreements
+from .agreement_rules import Agreements
 from .human_labels import ReadRun
 from .paired_runs import (
     NO_RESULTS,

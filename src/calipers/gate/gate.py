@@ -40,12 +40,12 @@ from calipers.report.report import Report
 from calipers.stats.number_text import plural
 
 from .claims import Claim, judge_claims
-from .facts import facts_of, facts_of_baseline, left_open
 from .human_labels import ReadRun
-from .limits import Limits
 from .looks import confidence_at, share_of
+from .measured_rules import MeasuredRules
 from .paired_runs import PairedRuns
 from .policy import THESE_AT_THE_END, Policy, check_policy
+from .run_rules import facts_of, facts_of_baseline, left_open
 from .verdict import Finding, Verdict, limit_words, outcome_of, quantity
 
 
@@ -92,11 +92,11 @@ def judge_run(
     clean = _heard(run).without_faults()
     clean_baseline = None if baseline is None else baseline.without_faults()
     planned = None if run.stopping is None else run.stopping.planned  # cases that the bets were made for
-    limits = Limits(
+    rules = MeasuredRules(
         policy, runs, anytime=looked_often, planned=planned, read_run=read_run, task_timeout=task_timeout
     )
-    limits.passports = run.passports
-    parts = [*facts_of(clean, policy), *facts_of_baseline(clean_baseline, policy), *limits.parts()]
+    rules.passports = run.passports
+    parts = [*facts_of(clean, policy), *facts_of_baseline(clean_baseline, policy), *rules.parts()]
     counted = None if looked_often or run.stopping is not None else look
     confidence, later = _confidences(policy, share, counted)
     findings = _findings(parts, policy, confidence, later, clean)
@@ -116,7 +116,7 @@ def judge_run(
             *_about(clean, clean_baseline, policy, runs, looked_often=looked_often),
             *_spent(policy, counted),
             *_unknown_code(policy, baseline, changed_evaluators),
-            *limits.notes,
+            *rules.notes,
         ),
     )
 

@@ -15,8 +15,8 @@ from calipers.report.passport import TRAITS, Measurement, Passport, Standing, Tr
 from calipers.stats import Interval
 from calipers.stats.number_text import first_few, plural
 
-from .facts import undecided
 from .policy import PassportRules
+from .run_rules import undecided
 from .verdict import Finding, Outcome, Unit, interval_words, limit_words, quantity
 
 CHECK: Final = "`calipers judge check JUDGE --run RUN`, with labels of people, makes one"

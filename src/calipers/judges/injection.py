@@ -33,7 +33,7 @@ from calipers.data.trace import ToolCall, Trace
 from calipers.errors import InvalidOptionError, JudgeCanaryError, NotKnownError, SpanTreeRecordingError, known
 from calipers.stats import Estimate, rate_from_counts
 
-from .headline import headline_of
+from .judge import headline_of
 
 End: TypeAlias = Literal["through", "held", "caught", "no verdict"]
 """What became of an injection."""

@@ -403,3 +403,12 @@ def sealed(schema: Mapping[str, Any]) -> dict[str, Any]:
         "properties": {**schema["properties"], SEAL: seal},
         "required": [*schema.get("required", ()), SEAL],
     }
+
+
+def headline_of(judge: Any, keys: Sequence[str | None]) -> int | None:
+    """The place of the result that speaks for a judge that gives several, by their keys: the vote of a jury, the total of a rubric.
+
+    A class says so by `headline`, the keys of its results: the first that is there speaks. `None` if it does not say.
+    """
+    wanted: Sequence[str] = getattr(type(judge), "headline", ())
+    return next((keys.index(key) for key in wanted if key in keys), None)

@@ -58,8 +58,8 @@ from calipers.stats import (
     weighted_rate,
 )
 
-from .headline import headline_of
 from .injection import Candidate, attack_judge
+from .judge import headline_of
 from .pairwise import ORDERS
 
 _NO_REPEATS = "it was asked once about each attempt"

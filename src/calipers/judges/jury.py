@@ -28,7 +28,7 @@ from calipers.data.result_names import unique
 from calipers.errors import InvalidOptionError, InvalidOutputError
 from calipers.models.answer_cache import AnswerCache, cache_in_use, using_cache
 
-from .headline import headline_of
+from .judge import headline_of
 
 Vote: TypeAlias = Literal["majority", "all", "any"]
 """How many have to pass."""

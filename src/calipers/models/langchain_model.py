@@ -12,9 +12,9 @@ from calipers.run.ledger import reserved
 
 from .accounting import account, counted_by_caller
 from .answer_data import with_instructions
-from .foreign_errors import model_error
 from .model import Ask
 from .model_answer import Completion, Draft, Finish, Usage, is_list, read
+from .model_errors import model_error
 from .model_request import for_chat
 
 _ENDS: Mapping[Any, Finish] = {

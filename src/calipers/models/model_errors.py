@@ -10,8 +10,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from calipers.data.infrastructure import is_infrastructure
 from calipers.data.retry_after import wait_of
 from calipers.errors import (
+    ModelConnectionError,
     ModelContextError,
     ModelError,
     ModelFilteredError,
@@ -221,3 +223,17 @@ def _codes(error: Any) -> Iterator[Any]:
     yield read(error, "code")
     yield read(error, "type")
     yield read(error, "status")
+
+
+def model_error(error: Exception, name: str) -> ModelError:
+    """What an error of another library's client means; a key in its text is hidden."""
+    if isinstance(error, ModelError):
+        return error
+    said = f"{name}: {type(error).__name__}: {shown_text(str(error), [])}"
+    status = read(error, "status_code", "code")
+    body = read(error, "body")
+    if isinstance(status, int) and not isinstance(status, bool) and status >= 300:
+        return kind_of(body, status)(said, status=status)
+    if isinstance(error, TimeoutError) or "timeout" in type(error).__name__.lower():
+        return ModelTimeoutError(said)
+    return ModelConnectionError(said) if is_infrastructure(error) else ModelError(said)

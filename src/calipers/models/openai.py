@@ -19,10 +19,19 @@ from urllib.parse import quote
 
 from calipers.models.model import Ask
 from calipers.models.model_answer import Completion, Draft, Finish, Usage, excerpt, is_list, read
-from calipers.models.model_request import Provider, Sound, Tools, as_base64, endpoint, for_chat, laid_over
+from calipers.models.model_request import (
+    Provider,
+    Sound,
+    Tools,
+    as_base64,
+    endpoint,
+    for_chat,
+    for_responses,
+    laid_over,
+)
 from calipers.models.openai_realtime import RealtimeEvents
 from calipers.models.provider_schema import strict_schema
-from calipers.models.wire_format import WireFormat, plain_messages
+from calipers.models.wire_format import WireFormat, calls_of, own_parts, plain_messages
 
 OPENAI = Provider(
     "https://api.openai.com/v1", ("OPENAI_API_KEY",), "Authorization", "Bearer ", ("OPENAI_BASE_URL",)
@@ -31,6 +40,7 @@ AZURE = Provider("", ("AZURE_OPENAI_API_KEY",), "api-key", "", ("AZURE_OPENAI_EN
 OPENROUTER = Provider("https://openrouter.ai/api/v1", ("OPENROUTER_API_KEY",), "Authorization", "Bearer ")
 ANY_SERVER = Provider("", ("CALIPERS_MODEL_KEY",), "Authorization", "Bearer ")
 """A server by its address. The key for OpenAI is not sent there."""
+_RESPONSES = "openai-responses"
 _EXPECTED = "choices (chat completions), output (responses) or response.* events (Realtime)"
 _ENDS: Mapping[Any, Finish] = {
     "stop": "stop",
@@ -95,6 +105,54 @@ def ask_body(ask: Ask, model: str | None, *, cap: str = "max_completion_tokens")
     given = {name: value for name, value in fields.items() if value is not None}
     made = body(plain_messages(ask), model=model, tools=ask.tools, options=given)
     return laid_over(made, ask.options)
+
+
+def responses_address(base_url: str) -> str:
+    """Where the Responses API is, below the base of a server."""
+    return endpoint(base_url, "/responses")
+
+
+def responses_body(ask: Ask, model: str | None) -> dict[str, Any]:
+    """The body of a request for a question, to the Responses API.
+
+    It differs from chat completions where a copied request would break: instructions stand apart, tools are flat, what a tool gave is an
+    item of its own, and log-probabilities must be included. The service keeps answers unless it is told not to.
+    """
+    made: dict[str, Any] = {} if model is None else {"model": model}
+    made |= {"input": [item for message in ask.messages for item in _items(message)], "store": False}
+    if before := [message["content"] for message in ask.messages if message["role"] == "system"]:
+        made["instructions"] = "\n\n".join(before)
+    included = []
+    if ask.top_logprobs:
+        made["top_logprobs"] = ask.top_logprobs
+        included.append("message.output_text.logprobs")
+    if ask.tools:
+        made["tools"] = for_responses(ask.tools)
+        included.append("reasoning.encrypted_content")  # to go on after a call; nothing is kept there
+    if included:
+        made["include"] = included
+    if ask.schema is not None:
+        made["text"] = {"format": {"type": "json_schema", **schema_format(ask.schema)}}
+    if ask.temperature is not None:
+        made["temperature"] = ask.temperature
+    if ask.max_tokens is not None:
+        made["max_output_tokens"] = ask.max_tokens
+    return laid_over(made, ask.options)
+
+
+def _items(message: Mapping[str, Any]) -> list[Any]:
+    role, content = message["role"], message.get("content")
+    if role == "system":
+        return []
+    if role == "tool":
+        return [{"type": "function_call_output", "call_id": message["tool_call_id"], "output": content}]
+    if (said := own_parts(message, _RESPONSES)) is not None:
+        return said
+    calls = [
+        {"type": "function_call", "call_id": identity, "name": name, "arguments": arguments}
+        for identity, name, arguments in calls_of(message)
+    ]
+    return [*([{"role": role, "content": content}] if content else []), *calls]
 
 
 def schema_format(schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -245,7 +303,7 @@ def _read_output(draft: Draft, message: Any, output: Any) -> None:
         elif kind == "reasoning":
             for summary in draft.entries(read(item, "summary"), "summary"):
                 draft.think(read(summary, "text"))
-    draft.completion.parts = ("openai-responses", output)
+    draft.completion.parts = (_RESPONSES, output)
 
 
 def _read_usage(draft: Draft, message: Any) -> None:
@@ -332,3 +390,17 @@ AZURE_CHAT = CHAT._replace(provider=AZURE, address=_azure_address)
 COMPATIBLE_CHAT = CHAT._replace(provider=ANY_SERVER, body=partial(ask_body, cap="max_tokens"))
 """Those of any other server."""
 OPENROUTER_CHAT = CHAT._replace(provider=OPENROUTER, request_id="x-generation-id")
+RESPONSES = CHAT._replace(
+    name=_RESPONSES,
+    address=lambda base_url, _: responses_address(base_url),
+    body=responses_body,
+    words={
+        "temperature": "temperature",
+        "max_output_tokens": "max_tokens",
+        "top_logprobs": "top_logprobs",
+        "include": "top_logprobs",
+        "text": "schema",
+    },
+    lacks=frozenset({"seed"}),
+)
+"""OpenAI's Responses API."""

@@ -51,8 +51,7 @@ from .http_request import Reply, Request, as_json, is_address
 from .model import Ask
 from .model_answer import Completion, ResponseProblem, Usage, is_list, read
 from .model_errors import Trouble, trouble_of
-from .openai import AZURE_CHAT, CHAT, COMPATIBLE_CHAT, OPENROUTER_CHAT
-from .openai_responses import RESPONSES
+from .openai import AZURE_CHAT, CHAT, COMPATIBLE_CHAT, OPENROUTER_CHAT, RESPONSES
 from .request_redaction import known_address, open_headers, shown_address
 from .wire_format import WireFormat
 

@@ -1,5 +1,5 @@
 from calipers.testing.adapter_check import check_adapter as check_adapter
-from calipers.testing.agent_adapter_check import check_agent_adapter as check_agent_adapter
+from calipers.testing.adapter_check import check_agent_adapter as check_agent_adapter
 from calipers.testing.assertions import assert_mean as assert_mean
 from calipers.testing.assertions import assert_passed as assert_passed
 from calipers.testing.assertions import assert_rate as assert_rate
@@ -36,10 +36,10 @@ from calipers.testing.plugin_check import PluginConformance as PluginConformance
 from calipers.testing.plugin_check import check_plugin as check_plugin
 from calipers.testing.postgres import TemporaryPostgres as TemporaryPostgres
 from calipers.testing.rate_limit import RateLimit as RateLimit
-from calipers.testing.scripted_judge import ScriptedJudge as ScriptedJudge
-from calipers.testing.scripted_judge import judge_replies as judge_replies
 from calipers.testing.scripted_keys import ScriptedKeys as ScriptedKeys
+from calipers.testing.scripted_model import ScriptedJudge as ScriptedJudge
 from calipers.testing.scripted_model import ScriptedModel as ScriptedModel
+from calipers.testing.scripted_model import judge_replies as judge_replies
 from calipers.testing.scripted_task import BlockingScriptedTask as BlockingScriptedTask
 from calipers.testing.scripted_task import Delay as Delay
 from calipers.testing.scripted_task import InTurn as InTurn

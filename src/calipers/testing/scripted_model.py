@@ -5,21 +5,28 @@
 
 An answer is a text, data (which becomes JSON), a `Completion`, or an exception to raise. A `Completion` that tells its tokens is counted
 like one of a provider.
+
+`ScriptedJudge` is a scripted model that follows the instructions of a judge, so that it repeats the seal of each question; `judge_replies` does the
+same for a server on loopback: `OpenAIServer(judge_replies({"reason": "it fits", "pass": True}))`. Only data gets the seal: a text, a `Completion` or
+an exception is given as it is. To try what a judge does with a model that does not repeat the seal, or obeys what it is shown, use a `ScriptedModel`.
 """
 
 import asyncio
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import msgspec
 
 from calipers.errors import InvalidOptionError
+from calipers.judges.fence import SEAL, seal_in
 from calipers.models.accounting import account
 from calipers.models.model import Ask
 from calipers.models.model_answer import Completion
 from calipers.run.ledger import reserved
 
+from .loopback import Received, Reply
 from .scripted_task import InTurn
 
 
@@ -85,3 +92,39 @@ def _completion(said: Any, name: str) -> Completion:
         return said
     text = said if isinstance(said, str) else msgspec.json.encode(said).decode()
     return Completion(text=text or None, finish="stop", model=name, raw=said)
+
+
+class ScriptedJudge(ScriptedModel):
+    """A model for judges that answers from a script; takes what `ScriptedModel` takes.
+
+    ScriptedJudge([{"reason": "it fits", "pass": True}])
+    """
+
+    async def ask(self, ask: Ask, /) -> Completion:
+        """The next answer of the script; data with the seal of the question.
+
+        Raises:
+            NoAnswerError: all of them were given.
+        """
+        said = await super().ask(ask)
+        if not isinstance(said.raw, Mapping):
+            return said
+        return replace(said, text=msgspec.json.encode({**said.raw, SEAL: seal_in(ask.messages)}).decode())
+
+
+def judge_replies(
+    answers: Mapping[str, Any] | Callable[[str], Mapping[str, Any]],
+) -> Callable[[Received], Reply]:
+    """What a server of models answers to judges: data, with the seal of each question.
+
+    Args:
+        answers: the data; or a function of the whole request, as text.
+    """
+
+    def reply(received: Received) -> Reply:
+        asked = received.body.decode("utf-8", "replace")
+        said = answers(asked) if callable(answers) else answers
+        sealed = {**said, SEAL: seal_in([{"role": "system", "content": asked}])}
+        return Reply(text=msgspec.json.encode(sealed).decode())
+
+    return reply

@@ -6,19 +6,22 @@ reasons, analyses, times and notes, and what the intervals mean. Nothing here co
 says. Text of the report is data: it cannot change how it is shown.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 from calipers.data.argument_checks import check_whole_number
 from calipers.errors import InvalidOptionError
+from calipers.report.complaints import MASK
+from calipers.report.failure_groups import FailureGroup, failure_groups
 from calipers.report.report import PrintOptions, Report
-from calipers.stats.number_text import interval_line, mean_text, percent, rate_text
+from calipers.stats.number_text import interval_line, mean_text, percent, plural, rate_text
 from calipers.stats.sample import check_confidence
 
 from .analyses import analyses
 from .attempts import AttemptOptions, attempts, failed_tasks
-from .causes import cause_list
 from .grid import Cell, Column, grid
+from .outcome import Record, count_missed, missed
 from .page import STYLES, Page, print_view, sections, view_text
 from .report_table import Cell as StatedCell
 from .report_table import Count, Labels, Measured, Missing, Named, ReportColumn, Table
@@ -38,6 +41,12 @@ _VALUE = 7
 """Cells of a value, so that the intervals stand in line: `100.0 %`."""
 _LABELS = 4
 """Labels of one evaluator that are shown."""
+_FEWEST_ALIKE = 3
+"""Cases that make a group of failures: two stand below each other in the list of failures anyway."""
+_GROUPS = 5
+"""Groups of failures that are shown: the largest."""
+_NAMED = 2
+"""Lines of case names below a group."""
 _TONES = {"good": "bold green", "mixed": "bold yellow", "bad": "bold red"}
 
 
@@ -255,3 +264,77 @@ def _plot(page: Page, cell: StatedCell, width: int) -> str:
         return ""
     glyphs = page.glyph("├─●┤", "[-o]")
     return interval_line(cell.estimate.value, cell.estimate.interval, width, glyphs=glyphs)
+
+
+class Cause(NamedTuple):
+    """What was said of several cases."""
+
+    who: str
+    """The evaluator; empty where the task itself failed."""
+    said: str
+    """In one line, with what differs masked."""
+    records: list[Record]
+    """An attempt at each of the cases: the first of which this was said."""
+
+    @property
+    def text(self) -> str:
+        """`who: said`."""
+        return f"{self.who}: {self.said}" if self.who else self.said
+
+    @property
+    def cases(self) -> list[str]:
+        """The names of the cases."""
+        return [record.source_case_name or record.name for record in self.records]
+
+
+def causes(records: Iterable[Record]) -> list[Cause]:
+    """What was said of at least three of the cases, the most frequent first; of few things only."""
+    listed = list(records)
+    groups = [
+        Cause(_who(group), group.said, [listed[row] for row in group.examples])
+        for group in failure_groups(listed)
+        if len(group.examples) >= _FEWEST_ALIKE
+    ]
+    return sorted(groups, key=lambda group: -len(group.records))[:_GROUPS]
+
+
+def _who(group: FailureGroup) -> str:
+    return (
+        f"{group.evaluator} (evaluator failed)"
+        if group.did_not_finish and group.evaluator
+        else group.evaluator
+    )
+
+
+def cause_title(report: Report) -> str:
+    """What stands above the groups; where the report keeps only some failures, that only these are grouped."""
+    kept = len(missed(report))
+    of = "" if kept >= count_missed(report) else f", of the {kept:,} that the report keeps"
+    return f"Failures that are alike{of}"
+
+
+def cause_list(page: Page, report: Report) -> "Iterator[RenderableType]":
+    """Each group with its cases, in the terminal."""
+    found = causes(missed(report))
+    if not found:
+        return
+    yield page.line((cause_title(report), "bold"))
+    for cause in found:
+        count = plural(len(cause.records), "case")
+        text = cause.text.replace(MASK, page.glyph(MASK, "<...>"))
+        yield page.line((f"{count}: ", "bold"), (page.fit(text, 2 * page.width - len(count) - 4), "red"))
+        yield page.indented(page.line((_names(page, cause.cases), "dim")))
+
+
+def _names(page: Page, names: list[str]) -> str:
+    """As many names as there is room for, and how many more there are."""
+    room = _NAMED * page.width - 4 - len(f" and {len(names):,} more")
+    shown: list[str] = []
+    for name in names:
+        fitted = page.fit(name, 60)
+        room -= len(fitted) + 2
+        if room < 0 and shown:
+            break
+        shown.append(fitted)
+    left = len(names) - len(shown)
+    return ", ".join(shown) + (f" and {left:,} more" if left else "")

@@ -9,11 +9,10 @@ from pathlib import Path
 import click
 
 from calipers.cli.exits import NOTHING, PASSED, USAGE
-from calipers.cli.label_session import Keys, LabelSession, told
+from calipers.cli.label_session import Keys, LabelSession, TerminalKeys, told
 from calipers.cli.message import CommandError, no_file, note
 from calipers.cli.reports import check_targets
 from calipers.cli.stored_runs import find_run, open_kept
-from calipers.cli.terminal_keys import TerminalKeys
 from calipers.data.human_label import HumanLabel, check_name
 from calipers.data.label_answers import answers_of
 from calipers.errors import InvalidOptionError

@@ -207,7 +207,7 @@ def pairs(**options: Any) -> int:
 
     Exit codes: 0 compared, 2 wrong usage, or no such run or file, 3 something could not be read, or the judge failed on a pair, 4 nothing could be compared.
     """
-    from calipers.cli.actions.pairs import pairs as compare_pairs
+    from calipers.cli.actions.judge_pairs import compare_pairs
 
     return compare_pairs(**options)
 

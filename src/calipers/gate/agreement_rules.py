@@ -13,9 +13,9 @@ from calipers.stats.distributions import student_t_quantile
 from calipers.stats.number_text import first_few, plural
 
 from .claims import Claim
-from .facts import undecided
 from .human_labels import ReadRun, read_labels
 from .policy import Policy, Rules
+from .run_rules import undecided
 from .verdict import Finding, Unit, limit_words
 
 

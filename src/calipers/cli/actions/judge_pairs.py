@@ -29,7 +29,7 @@ _SHOWN = 10
 """How many cases that were not judged are listed."""
 
 
-def pairs(
+def compare_pairs(
     *,
     runs: Sequence[str],
     judge: str = "Pairwise",

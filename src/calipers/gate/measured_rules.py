@@ -25,10 +25,9 @@ from calipers.stats import stakes_for
 from calipers.stats.number_text import first_few, plural
 from calipers.stats.sequential import Stakes
 
+from .agreement_rules import agreement_parts
 from .claims import Claim
 from .corrected_mean import corrected_parts
-from .facts import absent, enough, few, undecided
-from .human_agreement import agreement_parts
 from .human_labels import ReadRun
 from .measure import Level, MeanDifference, TotalGrowth, attempts_apart, is_inside
 from .paired_runs import (
@@ -49,6 +48,7 @@ from .paired_runs import (
 )
 from .passport_rules import passport_findings
 from .policy import RATE, Growth, Policy, Rules
+from .run_rules import absent, enough, few, undecided
 from .verdict import Finding, Unit, limit_words, loss
 
 TASK_TIME = "task time"
@@ -74,7 +74,7 @@ class _Subject:
     bounds: Bounds = RATE
 
 
-class Limits:
+class MeasuredRules:
     """The rules of a policy, applied to a run and its baseline."""
 
     def __init__(

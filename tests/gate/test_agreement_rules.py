@@ -9,7 +9,7 @@ from calipers import Case, Dataset
 from calipers.errors import DatasetFileError, InvalidOptionError
 from calipers.evaluators import Contains
 from calipers.gate import HumanAgreement, Policy, Rules, StopWhenDecided, judge_run
-from calipers.gate.human_agreement import Ratings
+from calipers.gate.agreement_rules import Ratings
 
 # ---------------------------------------------------------------------- agreement
 
