@@ -144,8 +144,11 @@ def test_servers_answered_no_more_than_the_budget_and_the_calls_in_flight(settin
 def test_streams_that_no_one_reads_to_their_end_are_calls_as_well(setting):
     made = setting()
     report = made.run(made.of_broken_off_streams, Budget(calls=40), judged=False)
-    assert made.agent.calls <= 40
-    assert report.budget.agent.calls == 40
+    assert report.incomplete.kind == "budget"
+    assert made.agent.calls <= report.budget.agent.calls <= 40
+    assert report.budget.agent.calls > 40 - 6, (
+        "no attempt begins without room for what others spent, at most 6"
+    )
 
 
 def test_calls_that_were_cut_off_count_as_much_as_others(setting):

@@ -136,7 +136,7 @@ def test_an_attempt_that_holds_a_limit_and_times_out_lets_go_of_it(blocks: bool)
         return inputs
 
     task: Any = hangs_in_thread if blocks else hangs
-    report = cases(10).evaluate_sync(task, task_timeout=0.6, progress=False)
+    report = cases(10).evaluate_sync(task, task_timeout=1.5, progress=False)
     release.set()
     assert ([failure.name for failure in report.failures], len(report.cases)) == (["0"], 9)
 

@@ -96,11 +96,11 @@ def shot(page, look):
 
 
 def shots(pages, name, look, is_right):
-    """Screenshots of some pages, again until they are right or twenty seconds are over.
+    """Screenshots of some pages, again until they are right or a minute is over.
 
     What is drawn may follow what is there by a moment; and on a busy machine a deadline leaves something out, until the page is asked anew.
     """
-    end = time.monotonic() + 20
+    end = time.monotonic() + 60
     while not is_right(found := [shot(page, look) for page in pages]) and time.monotonic() < end:
         pages[0].wait_for_timeout(200)
         if not is_right(found := [shot(page, look) for page in pages]):

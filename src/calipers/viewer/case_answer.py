@@ -136,7 +136,7 @@ def case_in(viewed: ViewedStore, info: RunInfo, case: str) -> tuple[RunIndex, li
         if positions or index.state.state != "reading":
             return index, positions
         deadline = current_deadline()
-        if deadline is None or deadline.left < deadline.seconds / 4:
+        if deadline is not None and deadline.left < deadline.seconds / 4:
             read, of = index.state.read, index.state.of
             raise Refusal(
                 "busy",

@@ -26,10 +26,11 @@ function useMore(answer: CompareAnswer, asking: Comparison) {
   const [more, setMore] = useState<FlipRow[]>([]);
   const [next, setNext] = useState(answer.next);
   const [problem, setProblem] = useState("");
+  const first = [answer.next, ...answer.flips.map((flip) => flip.case)].join(" ");
   useEffect(() => {
     setMore([]);
     setNext(answer.next);
-  }, [answer]);
+  }, [first]); // an answer that comes again and says the same takes nothing away
   const load = async () => {
     if (next === null) return;
     try {
