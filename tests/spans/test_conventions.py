@@ -70,6 +70,104 @@ def test_an_answer_that_was_not_flattened_is_read_as_it_was_received(tmp_path):
     assert trace.tool_calls == (ToolCall("find", {"to": "Oslo"}),)
 
 
+def test_arguments_that_are_empty_are_known_from_the_answer_as_it_was_received(tmp_path):
+    """The instrumentations of LangChain and of OpenAI's Responses leave them out."""
+    begin = "llm.output_messages.0.message.tool_calls.0.tool_call."
+    bare = {f"{begin}id": "c1", f"{begin}function.name": "now"}
+    message = {
+        "id": ["AIMessage"],
+        "lc": 1,
+        "kwargs": {"tool_calls": [{"name": "now", "args": {}, "id": "c1"}]},
+    }
+    item = {"type": "function_call", "call_id": "c1", "name": "now", "arguments": "{}"}
+    known = []
+    for received in (
+        {"generations": [[{"message": message}]]},
+        {"object": "response", "output": [item]},
+        {"generations": [None, [7, {"message": 8}]]},
+        "now()",
+    ):
+        told = received if isinstance(received, str) else json.dumps(received)
+        model = openinference("LLM", attributes=bare | {"output.value": told})
+        (call,) = read(tmp_path, model).tool_calls
+        known.append((call.arguments, "arguments" in call.unknown))
+    assert known == [({}, False), ({}, False), ({}, True), ({}, True)]
+
+
+def test_streamed_responses_are_read_as_they_were_received(tmp_path):
+    """OpenAI's Agents SDK tells a stream of chat completions as a list of Responses."""
+    said = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "OS12."}]}
+    item = {"type": "function_call", "call_id": "c1", "name": "find", "arguments": '{"to": "Oslo"}'}
+    asked, answered = (json.dumps([{"object": "response", "output": [one]}]) for one in (item, said))
+    root = openinference("AGENT", takes=9)
+    spans = [openinference("LLM", parent=root, at=1, attributes={"output.value": asked})]
+    spans.append(openinference("LLM", parent=root, at=5, attributes={"output.value": answered}))
+    trace = read(tmp_path, root, *spans)
+    assert trace.output_text == "OS12."
+    assert [(call.call_id, call.arguments) for call in trace.tool_calls] == [("c1", {"to": "Oslo"})]
+
+
+def test_a_call_with_which_an_agent_answered_is_the_answer(tmp_path):
+    """LangChain and Strands let a model give a structured output by a tool, and only its name tells it from others."""
+    offer = {"flight": "OS12", "price": 99.5}
+    found = asks(("c1", "find", {"to": "Oslo"}))
+    state = json.dumps({"messages": [], "structured_response": offer | {"currency": "EUR"}})
+    root = openinference("CHAIN", takes=9, attributes={"output.value": state})
+    wrong = openinference("LLM", parent=root, attributes=asks(("c2", "Offer", {"flight": ""})), at=2)
+    last = openinference("LLM", parent=root, attributes=asks(("c3", "Offer", offer)), at=4)
+    langchain = read(tmp_path, root, openinference("LLM", parent=root, attributes=found), wrong, last)
+
+    def chose(message: Any) -> list[tuple[str, Any]]:
+        return [("gen_ai.choice", {"message": json.dumps(message)})]
+
+    def use(name: str, given: Any) -> list[Any]:
+        return [{"toolUse": {"toolUseId": name, "name": name, "input": given}}]
+
+    agent, chat = {"gen_ai.operation.name": "invoke_agent"}, {"gen_ai.operation.name": "chat"}
+    root = span("invoke_agent", attributes=agent, takes=9, events=chose(offer))
+    first = span("chat", root, at=1, attributes=chat, events=chose(use("find", {"to": "Oslo"})))
+    second = span("chat", root, at=4, attributes=chat, events=chose(use("Offer", offer)))
+    strands = read(tmp_path, root, first, second)
+    for trace in (langchain, strands):
+        assert [call.name for call in trace.tool_calls] == ["find"]
+        assert offer.items() <= json.loads(trace.output_text).items()
+        assert trace.turns[-1].content == trace.output_text
+
+
+def test_what_an_agent_says_to_a_tool_is_not_said_to_the_user(tmp_path):
+    agent, chat = {"gen_ai.operation.name": "invoke_agent"}, {"gen_ai.operation.name": "chat"}
+
+    def said(text: str) -> dict[str, str]:
+        parts = [{"type": "text", "content": text}]
+        return {"gen_ai.output.messages": json.dumps([{"role": "assistant", "parts": parts}])}
+
+    root = span("invoke_agent", attributes=agent, takes=20)
+    tool = span(
+        "ask",
+        root,
+        at=1,
+        takes=8,
+        attributes={"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "ask"},
+    )
+    inner = span("invoke_agent", tool, at=2, takes=6, attributes=agent | said("of the inner agent"))
+    spans = [root, tool, inner, span("chat", inner, at=3, attributes=chat | said("to the tool"))]
+    answer = span("chat", root, at=12, attributes=chat | said("to the user"))
+    trace = read(tmp_path, *spans, answer)
+    assert [turn.content for turn in trace.turns if turn.turn_type == "agent_message"] == ["to the user"]
+    assert [call.output_text for call in trace.llm_calls] == ["to the tool", "to the user"]
+    unanswered = read(tmp_path, *spans)
+    assert unanswered.output_text == ""
+    assert [turn.turn_type for turn in unanswered.turns] == ["tool_call", "llm_call"]
+
+
+def test_a_request_is_told_without_what_a_framework_put_before_it(tmp_path):
+    root = openinference("AGENT", takes=9, attributes={"input.value": json.dumps({"task": "to Oslo?"})})
+    given = {"llm.input_messages.0.message.role": "user"}
+    given["llm.input_messages.0.message.content"] = "New task:\nto Oslo?"
+    trace = read(tmp_path, root, openinference("LLM", parent=root, attributes=given))
+    assert (trace.input_text, trace.turns[0].content) == ("to Oslo?", "to Oslo?")
+
+
 def test_the_answer_by_a_tool_is_no_tool_call(tmp_path):
     root = openinference("AGENT", "travel.run", takes=20, attributes={"output.value": "OS12."})
     first = openinference("LLM", parent=root, attributes=asks(("c1", "find", {"to": "Oslo"})))

@@ -35,7 +35,7 @@ from calipers.errors import InvalidTraceError
 
 from .messages import Call, Message, Result, Text, Usage, pair_results, structured
 from .runs import Request, Run
-from .steps import AgentStep, ModelStep, ToolStep, span_failure
+from .steps import AgentStep, ModelStep, ToolStep, read, span_failure
 from .tree import moment
 
 WHOLE_TRACE: Final = "calipers.trace"
@@ -92,7 +92,7 @@ def trace_of(runs: Sequence[Run]) -> Trace:
     slots = _asked(runs, requests)
     _join_spans(slots, tools, requests)
     _join_results(slots, runs, requests)
-    answer = _find_answers(slots, requests)
+    answer = _find_answers(runs, slots, requests)
     output = _output(runs[-1], requests, answer)
     turns = _turns(runs, requests, slots, output)
     metadata: dict[str, Any] = {}
@@ -337,12 +337,13 @@ def _take_results(
 # ---------------------------------------------------------------------- the answer
 
 
-def _find_answers(slots: Sequence[_Slot], requests: Sequence[_Answered]) -> str | None:
+def _find_answers(runs: Sequence[Run], slots: Sequence[_Slot], requests: Sequence[_Answered]) -> str | None:
     """Mark the calls by which a framework lets its model answer; the last answer, if it is text."""
     answer: str | None = None
     output_tools: set[str] | None = None
+    echoed = _echoed(runs, requests) if slots else ()
     for slot in slots:
-        if slot.ran is not None and slot.ran.is_answer:
+        if slot.name in echoed or (slot.ran is not None and slot.ran.is_answer):
             slot.is_answer = True
         elif slot.ran is None and requests and slot.request >= 0:
             if output_tools is None:
@@ -351,6 +352,40 @@ def _find_answers(slots: Sequence[_Slot], requests: Sequence[_Answered]) -> str 
         if slot.is_answer and slot.ran is not None and isinstance(slot.ran.output, str):
             answer = slot.ran.output
     return answer
+
+
+def _echoed(runs: Sequence[Run], requests: Sequence[_Answered]) -> set[str]:
+    """The tools that a model called last, with arguments that are what the agent says its output is, perhaps beside defaults."""
+    found: set[str] = set()
+    for run in runs:
+        last = _last_own(run, requests)
+        if last is not None and last.calls and isinstance(output := structured(_agent_says(run)), dict):
+            for call in last.calls:
+                given = call.arguments
+                if isinstance(given, dict) and given and given.items() <= output.items():
+                    found.add(call.name)
+    return found
+
+
+def _last_own(run: Run, requests: Sequence[_Answered]) -> _Answered | None:
+    """The last request of a run that the agent itself made, and no other one that a tool asked."""
+    own = set(map(id, run.requests))
+    return next(
+        (each for each in reversed(requests) if id(each.request) in own and not each.told.is_inner), None
+    )
+
+
+def _agent_says(run: Run) -> str | None:
+    """The output of a run, if the span of an agent has it."""
+    for step in run.agents:
+        if step.is_inner:
+            continue
+        if step.output_text:
+            return step.output_text
+        said, calls = _said(read(step.answer, step.node) or ())
+        if said and not calls:
+            return said
+    return None
 
 
 def _output_tools(requests: Sequence[_Answered]) -> set[str]:
@@ -383,16 +418,11 @@ def _said(messages: Iterable[Message]) -> tuple[str, list[Call]]:
 
 def _output(last: Run, requests: Sequence[_Answered], answer: str | None) -> str | None:
     """The last answer: what the last model said, unless it asked for a tool; else what the agent says it is."""
-    if last.requests:
-        final = last.requests[-1]
-        for each in reversed(requests):
-            if each.request is final:
-                if each.said and not each.calls:
-                    return each.said
-                break
-    for step in last.agents:
-        if step.output_text:
-            return step.output_text
+    final = _last_own(last, requests)
+    if final is not None and final.said and not final.calls:
+        return final.said
+    if says := _agent_says(last):
+        return says
     if answer is not None:
         return answer
     if not last.requests:
@@ -412,19 +442,20 @@ def _turns(
     for slot in slots:
         if not slot.is_answer:
             by_request.setdefault(slot.request, []).append(slot)
-    firsts = {id(run.requests[0]) for run in runs if run.requests}
+    firsts = {id(run.requests[0]): run for run in runs if run.requests}
     turns: list[Turn] = []
     for slot in by_request.get(-1, ()):
         turns.append(_tool_turn(slot, str(len(turns) + 1)))
     spoken: str | None = None
     for number, each in enumerate(requests):
         at, said = moment(each.start_ns), each.said
-        if id(each.request) in firsts and (asked := _user_text(each.request)):
+        first_of = firsts.get(id(each.request))
+        if first_of is not None and (asked := _user_text(first_of)):
             turns.append(observed_turn(_USER_MESSAGE, str(len(turns) + 1), at, asked))
         turns.append(_request_turn(each, str(len(turns) + 1), at))
         for slot in by_request.get(number, ()):
             turns.append(_tool_turn(slot, str(len(turns) + 1)))
-        if said and not each.calls:
+        if said and not each.calls and not each.told.is_inner:
             spoken = said
             turns.append(observed_turn(_AGENT_MESSAGE, str(len(turns) + 1), moment(each.end_ns), said))
     if output and output != spoken:
@@ -432,16 +463,18 @@ def _turns(
     return turns
 
 
-def _user_text(request: Request) -> str:
-    """What the user said last, if the model had not answered it yet."""
+def _user_text(run: Run) -> str:
+    """What the user said last, if the model had not answered it yet; without what a framework put before it, where an agent tells its task."""
     texts: list[str] = []
-    for message in reversed(request.given() or ()):
+    for message in reversed(run.requests[0].given() or ()):
         role = message.role
         if role == "user":
             texts[:0] = [part.text for part in message.parts if type(part) is Text and part.text]
         elif role != "system":
             break
-    return "\n".join(texts)
+    told = "\n".join(texts)
+    task = next((step.input_text for step in run.agents if step.input_text), None)
+    return task if task is not None and told.endswith(f"\n{task}") else told
 
 
 def _request_turn(answered: _Answered, turn_id: str, at: datetime) -> Turn:

@@ -18,6 +18,7 @@ from typing import Any, Final
 
 import msgspec
 
+from .messages import entries_in
 from .otlp_json import STATUS_CODES, id_of, time_of
 from .tree import SpanEvent, SpanNode
 
@@ -201,32 +202,11 @@ def _values(kind: str, name: Any, given: Any, output: Any) -> dict[str, Any]:
     if kind == "TOOL":
         found["tool.name"] = str(name or "?")
     if kind == "LLM":
-        return found | {"input.messages": _messages(given), "output.messages": _messages(output)}
+        return found | {"input.messages": entries_in(given), "output.messages": entries_in(output)}
     for key, value in (("input.value", given), ("output.value", output)):
         if value is not None:
             found[key] = value if isinstance(value, str) else msgspec.json.encode(value).decode()
     return found
-
-
-def _messages(value: Any) -> Any:
-    """The messages in what a program sent to a model or got from it: bare, under a name, or in an answer of a provider."""
-    if isinstance(value, str):
-        return [{"role": "assistant", "content": value}] if value else None
-    if isinstance(value, Mapping):
-        for key in ("messages", "input", "output", "generations", "choices", "message"):
-            if key in value:
-                return _messages(value[key])
-        return [value] if "role" in value or "kwargs" in value or "content" in value else None
-    if isinstance(value, list):
-        found: list[Any] = []
-        for each in value:
-            inner = each.get("message") if isinstance(each, Mapping) else None
-            if isinstance(each, list):
-                found += _messages(each) or []
-            else:
-                found.append(inner if isinstance(inner, Mapping) else each)
-        return found
-    return None
 
 
 def _known(values: Mapping[str, Any]) -> dict[str, Any]:

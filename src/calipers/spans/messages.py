@@ -208,6 +208,29 @@ def read_messages(history: Any) -> list[Message]:
     return found
 
 
+def entries_in(value: Any) -> list[Any] | None:
+    """The messages in what a program sent to a model or got from it: bare, under a name, or in an answer of a provider."""
+    if isinstance(value, str):
+        return [{"role": "assistant", "content": value}] if value else None
+    if isinstance(value, Mapping):
+        for key in ("messages", "input", "output", "generations", "choices", "message"):
+            if key in value:
+                return entries_in(value[key])
+        return [value] if "role" in value or "kwargs" in value or "content" in value else None
+    if isinstance(value, list):
+        found: list[Any] = []
+        for each in value:
+            inner = each.get("message") if isinstance(each, Mapping) else None
+            if isinstance(each, list):
+                found += entries_in(each) or []
+            elif isinstance(each, Mapping) and each.get("object") == "response":
+                found += entries_in(each.get("output")) or []
+            else:
+                found.append(inner if isinstance(inner, Mapping) else each)
+        return found
+    return None
+
+
 class _Entry(msgspec.Struct, forbid_unknown_fields=True):
     """An entry of a history as OpenTelemetry's conventions have it."""
 

@@ -104,6 +104,8 @@ class _Place(msgspec.Struct):
     """The outermost agent above."""
     request: ModelStep | None = None
     """The request that the span is part of."""
+    is_inner: bool = False
+    """Whether it is below a tool of an agent."""
 
 
 def runs_in(tree: SpanTree) -> tuple[list[Run], list[SpanNode]]:
@@ -114,7 +116,7 @@ def runs_in(tree: SpanTree) -> tuple[list[Run], list[SpanNode]]:
     for node in tree:
         parent = node.parent
         above = _NOWHERE if parent is None else places[id(parent)]
-        agent, request = above.agent, above.request
+        agent, request, is_inner = above.agent, above.request, above.is_inner
         step = step_of(node)
         if step is None:
             conversation = text(node.attributes, *genai.CONVERSATION) or above.conversation
@@ -131,15 +133,18 @@ def runs_in(tree: SpanTree) -> tuple[list[Run], list[SpanNode]]:
                 into.conversation = conversation
             if isinstance(step, ModelStep):
                 into.models.append((step, request))
+                step.is_inner = is_inner
                 request = step
             else:
                 request = None
                 if isinstance(step, ToolStep):
                     into.tools.append(step)
+                    is_inner = agent is not None
                 else:
                     into.agents.append(step)
+                    step.is_inner = is_inner
         if node.children:
-            places[id(node)] = _Place(conversation, agent, request)
+            places[id(node)] = _Place(conversation, agent, request, is_inner)
     return list(_runs(found)), unread
 
 

@@ -32,6 +32,10 @@ class AgentStep(msgspec.Struct):
     error: str | None = None
     history: Reading = nothing
     """The messages of this run, where the span of the agent has them all."""
+    answer: Reading = nothing
+    """What it answered, where the span of the agent has it as messages."""
+    is_inner: bool = False
+    """Whether a tool of another agent asked it. `runs_in` sees it."""
 
 
 class ModelStep(msgspec.Struct):
@@ -50,6 +54,8 @@ class ModelStep(msgspec.Struct):
     """The messages that the model was given."""
     answer: Reading = nothing
     """What it answered."""
+    is_inner: bool = False
+    """Whether an agent asked it that a tool of another one asked: what it answers is not said to the user. `runs_in` sees it."""
     _given: list[Message] | UnsetType | None = UNSET
     _answer: list[Message] | UnsetType | None = UNSET
 

@@ -90,6 +90,7 @@ def read(node: SpanNode) -> Step | None:
             history=_history
             if "pydantic_ai.all_messages" in attributes or "all_messages_events" in attributes
             else nothing,
+            answer=_answer,
         )
     return None
 
@@ -206,10 +207,17 @@ def _from_events(events: list[tuple[str, dict[str, Any]]], name: str) -> list[Me
 
 
 def _choice(body: dict[str, Any]) -> dict[str, Any]:
-    message = structured(body.get("message", body.get("content")))
+    told = body.get("message", body.get("content"))
+    message = structured(told)
     if not isinstance(message, dict):
         message = {"content": message}
+    elif message.keys().isdisjoint(_MESSAGE_KEYS):  # an answer that is an object: it is what was said
+        message = {"content": told}
     return {"role": "assistant"} | message
+
+
+_MESSAGE_KEYS: Final = frozenset({"role", "content", "parts", "tool_calls"})
+"""A message has one of these, and other objects seldom do."""
 
 
 def _blocks(body: dict[str, Any]) -> dict[str, Any]:

@@ -6,6 +6,7 @@ stand in a dumped message, among keyword arguments, or printed by Python. `input
 messages; no instrumentation writes them, and `exported_spans` does.
 """
 
+from collections.abc import Iterable
 from typing import Any, Final
 
 import msgspec
@@ -19,7 +20,9 @@ from calipers.spans.messages import (
     Text,
     arguments_of,
     decoded,
+    entries_in,
     pair_results,
+    parts_of,
     printed,
     read_messages,
     structured,
@@ -79,8 +82,11 @@ def conversation_of(attributes: dict[str, Any]) -> str | None:
 
 
 def _plain(value: str | None) -> str | None:
-    """A text that is no JSON object or list: what an agent said, not its state."""
-    return None if value is None or isinstance(structured(value), dict | list) else value
+    """A text that is no JSON object or list: what an agent said, not its state. Of a state of LangChain's, its structured response."""
+    state = structured(value)
+    if isinstance(state, dict) and isinstance(chosen := state.get("structured_response"), dict):
+        return msgspec.json.encode(chosen).decode()
+    return None if isinstance(state, dict | list) else value
 
 
 def _task(value: str | None) -> str | None:
@@ -139,7 +145,16 @@ def _answer(node: SpanNode) -> list[Message] | None:
         listed = attributes["output.messages"]
         return None if listed is None else read_messages(listed)
     messages = _flattened(attributes, _ANSWER)
-    return messages if messages is not None and tell_content(messages) else _whole(attributes) or messages
+    bare = [
+        part for _, part in parts_of(messages or ()) if isinstance(part, Call) and part.arguments is UNSET
+    ]
+    if messages is None or bare or not tell_content(messages):
+        received = _received(attributes)
+        if bare:
+            _add_arguments(bare, received)
+        elif tell_content(received):
+            return received
+    return messages
 
 
 def _given(node: SpanNode) -> list[Message] | None:
@@ -153,11 +168,17 @@ def _given(node: SpanNode) -> list[Message] | None:
     return messages
 
 
-def _whole(attributes: dict[str, Any]) -> list[Message] | None:
-    """The answer as it was received, for one whose flattened form tells no content: items of a shape that no one flattened."""
-    listed = structured(attributes.get("output.value"))
-    messages = read_messages(listed) if isinstance(listed, list) else []
-    return messages if tell_content(messages) else None
+def _received(attributes: dict[str, Any]) -> list[Message]:
+    """The answer as it was received: it has what no one flattened."""
+    received = structured(attributes.get("output.value"))
+    return [] if isinstance(received, str) else read_messages(entries_in(received))
+
+
+def _add_arguments(bare: Iterable[Call], received: Iterable[Message]) -> None:
+    """Instrumentations leave out arguments that are empty."""
+    known = {part.call_id: part.arguments for _, part in parts_of(received) if isinstance(part, Call)}
+    for call in bare:
+        call.arguments = known.get(call.call_id, UNSET)
 
 
 def _mark_failures(messages: list[Message], attributes: dict[str, Any]) -> None:
