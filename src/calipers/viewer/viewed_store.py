@@ -35,6 +35,8 @@ READERS: Final = 6
 """Requests that read at the same time."""
 SECONDS: Final = 10.0
 """How long a request may take, unless its route says otherwise."""
+_LOOK: Final = 0.1
+"""Seconds after which a request that waits for a reader looks what has changed."""
 
 
 class ViewedStore:
@@ -125,22 +127,31 @@ class ViewedStore:
         """A free store, made if there are not enough yet."""
         with suppress(queue.Empty):
             return self._free.get_nowait()
+        while not self._may_make():
+            # Who waits looks up now and then: the viewer may end, the file may be replaced, the client may go.
+            with suppress(queue.Empty):
+                return self._free.get(timeout=min(deadline.left, _LOOK))
+            if deadline.is_over:
+                raise Refusal("busy", "too many requests read the store at the same time: try again")
+        try:
+            return self._reader()
+        except BaseException:
+            with self._lock:
+                self._made -= 1
+            raise
+
+    def _may_make(self) -> bool:
+        """Whether a further reader may be made; if so, it counts already.
+
+        Raises:
+            Refusal: the viewer ends.
+        """
         with self._lock:
             if self._closed:
                 raise Refusal("gone", "the viewer ends")
             may_make = self._made < (1 if self._is_alone else READERS)
             self._made += may_make
-        if may_make:
-            try:
-                return self._reader()
-            except BaseException:
-                with self._lock:
-                    self._made -= 1
-                raise
-        try:
-            return self._free.get(timeout=min(deadline.left, threading.TIMEOUT_MAX))
-        except queue.Empty:
-            raise Refusal("busy", "too many requests read the store at the same time: try again") from None
+            return may_make
 
     @property
     def _is_alone(self) -> bool:
