@@ -154,7 +154,7 @@ def test_what_cannot_be_meant_is_refused(searched, words, message):
     ("text", "words", "message"),
     [
         ("x = 1\n", ["target.py"], "has no task and no environment"),
-        ("task = str\n", ["target.py"], "says nothing of what to try"),
+        ("task = str\n", ["target.py"], "does not say what to try"),
         ("task = 7\n", ["target.py"], "is no task and no Environment"),
         ("dataset = 7\ntask = str\n", ["target.py"], "must be a Dataset"),
     ],

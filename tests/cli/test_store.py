@@ -28,8 +28,8 @@ def test_what_is_left_out_is_an_error_with_the_way_out(calipers, write_eval, kep
     calipers("score", kept.runs()[1].id, "--evaluators", "Contains: x", "--quiet", "--store", "there.db")
     done = calipers("store", "copy", ".calipers/runs.db", "there.db")
     assert done.exit_code == 3
-    assert f"Not copied: {running.id} is being written: copy it when it is over" in done.output
-    assert "says something else: --replace copies it again" in done.output
+    assert f"Not copied: {running.id} is being written: copy it when it has ended" in done.output
+    assert "other content: --replace copies it again" in done.output
     assert (
         calipers("store", "copy", ".calipers/runs.db", "there.db", "--run", "now", "--name", "x").exit_code
         == 2
@@ -79,7 +79,7 @@ def test_an_offload_that_makes_no_sense_is_refused(calipers, write_eval, kept):
     calipers("run", "--quiet")
     for options, said in [
         (("--back", "--to", "values"), "give no other option"),
-        (("--min-size", "1kB"), "--to must say where"),
+        (("--min-size", "1kB"), "--to needs a place"),
         (("--to", "values", "--older-than", "old"), "--older-than must be a number and a unit"),
         (("--to", "s3://key:s3cret@bucket"), "neither a password nor options"),
     ]:

@@ -220,7 +220,7 @@ def test_a_long_pause_is_told(caplog: pytest.LogCaptureFixture) -> None:
         ((name, left),), waiting = asyncio.run(main())
     assert (name, waiting) == ("openai", 1)
     assert 3590 < left <= 3600
-    assert "openai asks to be left alone for 1 h: the run waits" in caplog.text
+    assert "openai asks for a pause of 1 h: the run waits" in caplog.text
 
 
 async def _enter(name: str) -> None:

@@ -82,7 +82,7 @@ def test_the_share_of_a_process_that_ended_is_judged_here(stored, evaluators, tm
     assert report.reuse is not None
     assert report.reuse.cells_computed == FINISHED
     [note] = report.reuse.notes
-    assert note.startswith("another process did not judge its share, which was judged here: it ended")
+    assert note.startswith("another process did not judge its share, so it was judged here: it ended")
 
 
 def test_evaluators_that_cannot_be_sent_are_refused(stored):

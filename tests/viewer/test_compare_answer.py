@@ -375,7 +375,7 @@ def test_a_comparison_that_no_one_wants_ends(viewed):
     making = kept.begin(viewed, runs)
     making.is_over = True
     assert making.wait(60)
-    assert making.found is not None or "no one asked for it" in making.failed
+    assert making.found is not None or "no page asked for it" in making.failed
 
 
 def test_a_comparison_is_made_once_and_again_when_a_run_changes(viewed):

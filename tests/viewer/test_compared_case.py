@@ -319,7 +319,7 @@ def test_traces_that_are_too_long_to_be_read_are_refused_in_words(path, open_vie
     found = aligned(open_view())
     assert (found.steps, found.first) == ([], None)
     assert found.lines == [
-        "not compared here: 40,000 and 1 step are too many while a page waits; `calipers compare --case` takes its time"
+        "not compared here: 40,000 and 1 step are too many while a page waits; `calipers compare --case` takes the time it needs"
     ]
 
 

@@ -148,7 +148,7 @@ def test_who_does_not_send_the_rest_of_a_request_is_told(attacked: Any) -> None:
         *("Content-Length: 99", "", "{"),
     )
     assert said.startswith(b"HTTP/1.1 503")
-    assert b"did not come within 0.3 s" in said
+    assert b"did not arrive within 0.3 s" in said
 
 
 def test_who_leaves_while_sending_leaves_no_traceback(terminal: Any) -> None:

@@ -202,7 +202,7 @@ def test_only_some_levels_or_one_kind_can_be_asked_for(store: Store, view: View)
     assert tools.notes == trace_answer(viewed, "latest", 0).notes
     assert (
         trace_answer(viewed, "latest", 0, kind="model").notes[-1]
-        == "1 step that failed did not come with this part of the trace."
+        == "1 step that failed are not in this part of the trace."
     )
 
 

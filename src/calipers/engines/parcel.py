@@ -1,11 +1,11 @@
 """What travels between a run and the processes that call its task: attempts to make, and what came of them.
 
-Everything is pickled, each attempt by itself, so that one which cannot travel costs no other. Functions and classes are pickled by
+Everything is pickled, each attempt by itself, so that one that cannot be sent does not affect the others. Functions and classes are pickled by
 their names, unless an engine says otherwise. A case travels without its evaluators:
 they judge where the run is. What an attempt changed in its inputs comes back with it, since evaluators see them as the task left them.
 
-An error comes back as what it was, with its causes and its attributes, so that a rule for retries reads it as ever; where its class
-cannot be pickled, as the nearest of its bases that can. What is told of it, with the traceback, is what its process said.
+An error comes back as it was, with its causes and its attributes, so that a rule for retries reads it as usual. If its class
+cannot be pickled, it comes back as the nearest base class that can. Its message and traceback are those of its process.
 """
 
 import copy

@@ -1,9 +1,9 @@
 """The engine `processes`: attempts run in other processes of this machine, for tasks that keep a processor busy.
 
-It needs the standard library alone. Processes are *spawned*: each begins anew and imports what it needs. Forking is out of the
-question where there are threads, event loops and open stores, as there are in a run: a child would inherit locks that no thread
+It needs only the standard library. Processes are *spawned*: each starts from scratch and imports what it needs. Forking is out of the
+question in a run, which has threads, event loops and open stores: a child would inherit locks that no thread
 ever releases. A fork server forks early enough, but is one more process that lives until the program ends, does not exist on
-Windows, and saves a third of a second for each worker, once. What spawning asks of a script is that its own code stands below
+Windows, and saves a third of a second for each worker, once. Spawning requires that a script's own code stands below
 `if __name__ == "__main__":`.
 
 A task is sent by its name, so it must be a function, or an object of a class, at the top of a module.

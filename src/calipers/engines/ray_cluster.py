@@ -1,9 +1,9 @@
 """The connection to Ray: to a cluster that is there, or to one that is started on this machine and ends with the last run that uses it.
 
-Ray knows one connection for each process. Engines share it, and what the program has opened itself with `ray.init` is used as it is.
+Ray has one connection for each process. Engines share it, and one that the program has opened itself with `ray.init` is used as it is.
 
-A cluster of one's own listens on 127.0.0.1 alone and asks for a token that no one else knows. Ray would listen on all interfaces and
-keep its token in a file that others can read. Nothing is sent anywhere: Ray's statistics of use are off.
+A cluster that is started here listens on 127.0.0.1 alone and asks for a token that no one else knows. Ray would listen on all interfaces and
+keep its token in a file that others can read. Nothing is sent anywhere: Ray's usage statistics are off.
 
 Ray's processes end with the thread that has started them, so a thread is kept for the connection.
 """

@@ -1,13 +1,13 @@
 """The engine `ray`: attempts run in the workers of a Ray cluster, which is started on this machine or has been started before.
 
-Ray starts workers where there is room, brings the code there, and says when one is gone. What is sent to whom, and what is made again,
-is decided by the crew, as for the engine `processes`. So there is one answer to a worker that crashes, hangs or is lost with its machine.
+Ray starts workers where there is room, brings the code there, and says when one is gone. The crew decides which worker gets what, and what is made again,
+as for the engine `processes`. So there is one answer to a worker that crashes, hangs or is lost with its machine.
 
 Only the task is called there. Judging stays with the run, and so do the journal, the store, limits, budgets and the order of attempts:
 what they need to know is in one place, and a judge's client, key and cache need not travel. A run whose evaluators keep a processor
 busy can be scored again later, or run in shards.
 
-A task is sent with its code where no import would find it: a `lambda`, a function inside another one, what stands in the script itself.
+A task that cannot be imported is sent with its code: a `lambda`, a function inside another one, a function of the script itself.
 """
 
 import asyncio

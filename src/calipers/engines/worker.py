@@ -1,7 +1,7 @@
 """Attempts are made here, in a process that an engine started, for a run elsewhere.
 
-A worker has a number of slots: so many attempts it makes at once. What it is sent beyond that waits for its turn, and attempts
-begin in the order in which they were sent. So the run knows which of them had begun when a worker ends. What has finished is sent
+A worker has a number of slots: it makes that many attempts at once. What it is sent beyond that waits for its turn, and attempts
+begin in the order in which they were sent. So the run knows which of them had begun when a worker ends. Finished attempts are sent
 back together, at most a moment later.
 
 The task is called as it is in the run's own process: an async one on an event loop, a blocking one in a thread.

@@ -1,7 +1,7 @@
-"""One report of all shards of a run: what the run would have said that was not divided.
+"""One report of all shards of a run: what the undivided run would have said.
 
-The order in which the shards are given does not matter. What differs each time a run is made is put together: it began when the first
-shard began, and took until the last one ended. Of what the caller noted, that stays which all shards say.
+The order in which the shards are given does not matter. The run began when the first
+shard began, and took until the last one ended. Of the caller's notes, those that all shards have are kept.
 
 Shards that are not of one run, and a shard that is there twice, are refused with all that is wrong. If shards are missing, or one of them
 ended early, the report is `incomplete`.

@@ -4,9 +4,9 @@
 (`pace.py` decides). Calls that Calipers sees have limits of their own accord where a run has `max_concurrency="auto"`, named by who is asked.
 
 - **A limit belongs to a run.** Outside of runs there is one for the whole process.
-- **Who waits gets on in turn**, one call of each case after another: a case with many calls does not keep others waiting.
+- **Cases take turns** while they wait, one call each: a case with many calls does not keep the others waiting.
 - **Time spent waiting is not the attempt's** (`calipers.data.attempt.Waited`).
-- **A block inside of a block of the same name** needs no place of its own: the first one is the call that the outer block stands for, and further ones
+- **A block inside a block of the same name** needs no place of its own: the first one is the call that the outer block stands for, and further ones
   wait for the pace alone. So does one inside of a block of another name, unless you gave its limit a number: calls that hold a place do not
   wait for each other's.
 - **A call ends** when its block is left, or when its attempt is over.
@@ -272,7 +272,7 @@ class CallLimit:
         """Tell of a long pause, once."""
         if wait >= _LONG_PAUSE and now + wait > self._said_until + _LONG_PAUSE:
             self._said_until = now + wait
-            _log.warning("%s asks to be left alone for %s: the run waits", self.name, seconds(wait))
+            _log.warning("%s asks for a pause of %s: the run waits", self.name, seconds(wait))
 
     def release(self, call: Call) -> None:
         """A call has ended, or stopped waiting."""

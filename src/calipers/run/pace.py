@@ -1,4 +1,4 @@
-"""Decides how fast calls of one name may be made, by what came of those before: how many at once, how many a second.
+"""Decides how fast calls of one name may be made, by how earlier calls ended: how many at once, how many a second.
 
 A `Pace` does nothing by itself. It is asked when the next call may begin (`ready_at`), told when one begins (`begin`) and what
 came of it (`end`), always with the time. So everything it does can be tried on a clock that is made up.

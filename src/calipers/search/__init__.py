@@ -1,4 +1,4 @@
-"""Search: find inputs and conversations on which a system fails, by what came of the ones before.
+"""Search: find inputs and conversations on which a system fails, each chosen by the outcomes of those before.
 
 Each name is loaded when it is first used, so that importing this package costs next to nothing.
 """

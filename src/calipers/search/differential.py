@@ -1,7 +1,7 @@
 """Differential search: inputs on which the old version holds and the new one breaks.
 
 `compared(new, old, evaluators)` makes a task of both versions, evaluators that judge each output on its own, and an objective by which a trial fails
-only if the new version breaks where the old one holds. What both get wrong is not news, and is no failure here.
+only if the new version breaks where the old one holds. What both get wrong is not news, so it is not a failure here.
 """
 
 import asyncio
@@ -42,7 +42,7 @@ def compared(new: Any, old: Any, evaluators: Sequence[Any]) -> Compared:
     Args:
         new: the version under test: a task, sync or async.
         old: the version before.
-        evaluators: who judges an output. They see inputs, output and expectation; a trace would be of both versions.
+        evaluators: judge an output. They see inputs, output and expectation, but no trace: it would be of both versions.
 
     Raises:
         InvalidOptionError: there are no evaluators, so that nothing tells whether a version holds.

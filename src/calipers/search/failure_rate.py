@@ -17,7 +17,7 @@ WORDS: dict[Doubt, str] = {
     "no_failure": "no trial failed, so only an upper bound is known, if any",
     "few_failures": "the failures are worth fewer than 20 equal ones: draw more",
     "one_weight": "one trial makes up more than a fifth of the estimate: draw more, or from a proposal nearer to the space",
-    "weights_off": "the weights do not have the mean 1: the proposal hardly ever draws what the space does draw",
+    "weights_off": "the weights do not have the mean 1: the proposal hardly ever draws some inputs that the space does draw",
     "unfinished": "the runs of splitting did not finish: give the search more trials",
     "few_runs": f"fewer than {FEWEST_RUNS} runs of splitting came to a failure: use more particles or more runs",
     "unknown_trials": "of some trials it is not known whether they failed; they are left out",

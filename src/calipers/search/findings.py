@@ -1,4 +1,4 @@
-"""What a search found: the report of its run, the outcomes in their order, and the failures by their kind."""
+"""What a search found: the report of its run, the outcomes in order, and the failures by kind."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

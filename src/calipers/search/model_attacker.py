@@ -1,9 +1,9 @@
 """A language model as attacker, which sees what worked: PAIR, TAP and Crescendo in one frame.
 
-The model is told the goal, and what came of earlier attempts: what was said, what the system answered, and how near that came. It gives
-the next message. The methods differ in what an attempt goes on from:
+The model is told the goal, and of each earlier attempt what was said, what the system answered, and how near that came. It gives
+the next message. The methods differ in what an attempt continues:
 
-| method | an attempt is | and goes on from | source |
+| method | an attempt is | and continues | source |
 |---|---|---|---|
 | `pair` | one message | the attempt before it in its stream; there are `width` streams, begun anew after `depth` attempts | Chao et al., 2023 |
 | `tap` | one message | one of the `width` best attempts, so that a tree grows and bad branches are left | Mehrotra et al., 2023 |
@@ -66,7 +66,7 @@ _TRIES: Final = 3
 
 @dataclass
 class ModelAttacker:
-    """A language model that proposes what to say, by what came of it before."""
+    """A language model that proposes what to say next, by how earlier attempts went."""
 
     model: Any
     """Any model of `calipers.models`: its name, its address, a function, an object."""
@@ -75,7 +75,7 @@ class ModelAttacker:
     _: KW_ONLY
     method: Method = "pair"
     width: int = 3
-    """Streams of `pair`; attempts that are gone on with of the others."""
+    """Streams of `pair`; for the other methods, attempts that are continued."""
     depth: int = 5
     """Attempts in a stream, or turns of a conversation."""
     shown: int = 4

@@ -1,4 +1,4 @@
-"""The random strategy: draws from the space, whatever came of it. What every other strategy has to beat."""
+"""The random strategy: draws from the space, whatever the outcomes. Every other strategy has to beat it."""
 
 import random
 from collections import Counter

@@ -179,14 +179,14 @@ class SchemaInputs:
                 return rng.random() < 0.5
             case "null":
                 return None
-        raise InvalidOptionError(f"the schema has a type {kind!r} that is none of JSON")
+        raise InvalidOptionError(f"the schema has a type {kind!r} that JSON does not have")
 
     def _object(self, schema: Mapping[str, Any], rng: random.Random, depth: int) -> dict[str, Any]:
         required = set(schema.get("required", ()))
         keep = 0.0 if depth > _DEEPEST else 0.5
         properties = schema.get("properties", {})
         if missing := required - set(properties):
-            raise InvalidOptionError(f"the schema requires {min(missing)!r}, and does not say what it is")
+            raise InvalidOptionError(f"the schema requires {min(missing)!r}, but does not describe it")
         return {
             name: self._drawn(each, rng, depth + 1)
             for name, each in properties.items()

@@ -4,8 +4,8 @@ A search is an ordinary run whose cases follow from what came of earlier ones. E
 so it has retries, time-outs, budgets, engines and stores as any run has. What a proposal was made of is the metadata of its case,
 beside that of the case it varies.
 
-**Resumed** after a crash, a search asks its strategy again, from the same seed, and takes the outcomes from the store. A strategy
-that proposes otherwise than the record says ends it: then the strategy, its space or `in_flight` is another.
+**Resumed** after a crash, a search asks its strategy again, from the same seed, and takes the outcomes from the store. If the strategy
+proposes anything else than was recorded, the search ends with an error: the strategy, its space or `in_flight` has changed.
 """
 
 import asyncio
@@ -54,9 +54,9 @@ async def search(
 
     Args:
         task: what is under test: a task, or an `Environment` of conversations.
-        strategy: who chooses what to try; it has the space that inputs come from.
+        strategy: chooses what to try; it has the space that inputs come from.
         dataset: whose evaluators judge each trial, and whose name the run has.
-        evaluators: who else judges each trial.
+        evaluators: further evaluators of each trial.
         trials: how many to make at most; `budget` limits calls of models, tokens, money and time.
         failures: after how many failures to end; `None`: to go on.
         in_flight: how many trials are under way at once. With more, the strategy chooses without knowing the last ones.
@@ -227,7 +227,7 @@ class Trials:
         ):
             raise SearchError(
                 f"trial {number} of the run was {safe_repr(recorded.inputs):.200}, and is now {safe_repr(proposal.inputs):.200}: "
-                "the strategy, its space or in_flight is another than when the run began. Begin a new search"
+                "the strategy, its space or in_flight has changed since the run began: start a new search"
             )
         return proposal
 

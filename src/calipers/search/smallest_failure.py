@@ -200,7 +200,7 @@ class Shrunk:
     failed: int
     """Of the last tries of the smallest inputs, those that failed."""
     tries: int
-    """Those last tries; 0: there were none."""
+    """How many last tries there were."""
     interval: Interval | None
     """Where the rate may lie at which they fail; it holds although the tries ended when they told enough."""
     report: Report[Any, Any, Any]
@@ -237,7 +237,7 @@ async def shrink(
         task: what is under test: a task, or an `Environment` of conversations.
         case: that fails: a `Case`, an `Outcome` of a search, or inputs alone.
         dataset: whose evaluators judge.
-        evaluators: who else judges.
+        evaluators: further evaluators.
         rate: how often inputs must fail at least.
         keep_fields: the names of fields that stay as they are.
         trials: how many to make at most.

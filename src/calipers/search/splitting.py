@@ -1,10 +1,10 @@
-"""Multilevel splitting: estimates how likely a failure is that random draws do not come upon.
+"""Multilevel splitting: estimates how likely a failure is that is too rare for random draws.
 
-Each run begins with `particles` draws of the space. Those with the lowest rewards are given up, and each is replaced by a copy of one that went on, moved on by `steps`
+Each run begins with `particles` draws of the space. Those with the lowest rewards are dropped, and each is replaced by a copy of one that went on, which is changed by `steps`
 redraws; a redraw is kept if its reward stays above the level. This is repeated until half of the particles fail. The product of the shares that went on
 estimates the probability (`calipers.stats.split_runs`).
 
-Two things have to hold. **The reward leads to the failure**: where it is the same for all that does not fail, a run gets nowhere. **Redraws keep the distribution of the space**
+Two things have to hold. **The reward leads to the failure**: if it is the same for everything that does not fail, a run gets nowhere. **Redraws keep the distribution of the space**
 (`Space.keeps_distribution`), and `steps` of them lead away from the copy: about twice as many as the space has factors.
 
 While all particles of all runs wait for trials in flight, it draws from the space; such draws do not count.
@@ -26,7 +26,7 @@ from .trial_outcome import Outcome
 
 
 class Splitting:
-    """Estimates how often a system fails, where that is very rarely."""
+    """Estimates how often a system fails, if that is very rare."""
 
     def __init__(
         self, space: Space, *, particles: int = 50, runs: int = 10, steps: int = 10, share: float = 0.5
@@ -38,7 +38,7 @@ class Splitting:
             particles: of each run.
             runs: that are independent of each other; the interval goes by how much they differ.
             steps: redraws by which a copy is moved on.
-            share: of the particles that is given up at each level.
+            share: of the particles that is dropped at each level.
 
         Raises:
             InvalidOptionError: redraws of the space do not keep its distribution.
@@ -159,7 +159,7 @@ class _Run:
             self._split()
 
     def _split(self) -> None:
-        """Give the lowest particles up, once all have arrived."""
+        """Drop the lowest particles, once all have arrived."""
         if any(particle.proposal is None or particle.steps for particle in self.particles):
             return
         n = len(self.particles)

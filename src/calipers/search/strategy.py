@@ -12,11 +12,11 @@ class Mine:
 **All chance comes from `rng`**, which the search makes anew for each proposal from its seed and the number of the proposal.
 
 **The order is fixed.** With `k` trials in flight, proposal `n` is asked for when exactly the outcomes of trials 1 to `n - k` were told, in
-that order, however long each took. So the same seed, space and `k` give the same search as far as the system answers the same;
-and a run that was broken off is resumed by asking again and telling the recorded outcomes.
+that order, however long each took. So the same seed, space and `k` give the same search, as long as the system gives the same answers,
+and an interrupted run is resumed by asking again and telling the recorded outcomes.
 
 **A strategy that asks a model** says `asks_models = True`: when a run is resumed, its recorded proposals are told to it, and it is not asked
-for them again. It keeps no state of what it proposed but what `tell` gives it.
+for them again. Its only state is what `tell` gives it.
 
 Either method may be async.
 """

@@ -2,7 +2,7 @@
 
 A node of the tree is a beginning of a conversation. A trial walks down from the root, takes the child with the highest upper bound at each
 node, tries a new turn where a node was visited often enough for one more (progressive widening: Coulom, 2007), and goes on by chance from there. What came
-of the trial counts for every node on its way. So beginnings that come near a failure are gone on with, and the rest of the tree stays thin.
+of the trial counts for every node on its way. So beginnings that come near a failure are continued, and the rest of the tree stays thin.
 
 Beside the mean of its trials, a node counts its best one: the system may need only one way to fail.
 """

@@ -1,11 +1,11 @@
 """Other processes that judge a share of a stored run, so that all processors work.
 
 Each of them reads attempts from the store itself, asks the evaluators, and sends what they said to the process that scores the
-run. That one alone writes, counts and reports; meanwhile it judges, too. Attempts are shared out in stretches of positions, and
-whoever is through with one gets the next. What a process did not come to judge, since it ended or could not begin, is judged by
+run. That process alone writes, counts and reports; meanwhile it judges, too. Attempts are shared out in stretches of positions, and
+a process that has finished one gets the next. What a process does not judge, because it ended or could not start, is judged by
 the process that scores the run.
 
-A process begins anew and reads the evaluators by their names, so they must be at the top of a module. What they note in memory
+A process starts from scratch and imports the evaluators by their names, so they must be at the top of a module. What they note in memory
 stays there.
 """
 

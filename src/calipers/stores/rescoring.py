@@ -3,7 +3,7 @@
 The results are added to the run itself, so that old and new stand side by side in one report. An evaluator whose name
 another one has gets `_2`, `_3` and so on, or with `replace` its place. One that has judged an attempt already is not asked
 again, unless it failed, or was given plain data where it would now be given an object. Attempts whose task failed are not
-judged, as ever.
+judged.
 
 Attempts are read, judged and written as a stream: memory does not grow with their number.
 
@@ -83,7 +83,7 @@ _TRIES = 20
 """How often names are chosen anew, where another process takes them first."""
 
 _WITHOUT_SETTING = "attempts judged without the tags and the timeout of their case, which are not stored: pass the dataset to judge them again"
-_UNREAD = "attempts not judged, since large values of theirs cannot be read where they were moved to: score the run again when they can"
+_UNREAD = "attempts not judged, because their large values cannot be read from where they were moved to: score the run again when they can be"
 
 
 def score_again(
@@ -344,7 +344,7 @@ class Rescoring:
         await asyncio.sleep(0)  # what they told last is taken in
         if helpers.problems:
             self.counts.notes.append(
-                f"another process did not judge its share, which was judged here: {helpers.problems[0]}"
+                f"another process did not judge its share, so it was judged here: {helpers.problems[0]}"
             )
         for share in helpers.lost if run.stopped is None else ():
             run.finished += await self.judge_share(options, share, writer)

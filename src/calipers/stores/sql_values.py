@@ -7,7 +7,7 @@ states, each written before what it announces:
 - `there`: the value is read from it, if its body is empty.
 - `leaving`: it is being removed, and nothing reads it any more.
 
-So whatever is killed when, a value is in the store or in an object that is `there`, and no object is forgotten. Names are never used
+So whatever is killed at any moment, a value is in the store or in an object that is `there`, and no object is forgotten. Names are never used
 twice: an object that is being removed is never one that another process has just written.
 """
 

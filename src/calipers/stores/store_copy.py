@@ -1,7 +1,7 @@
-"""`copy_store`: the runs of a store in another one, each attempt compared by a checksum when it is there.
+"""`copy_store`: copies the runs of a store to another one, and compares each attempt by a checksum.
 
-A run appears in the target when it is whole. What is copied stays if the copy is broken off; the next one compares it, and goes on behind
-it. A run that the target has, and that says something else there, is left alone unless it is to be replaced.
+A run appears in the target when it is whole. If the copy is interrupted, what was copied stays; the next copy compares it, and continues after
+it. A run that the target has with other content is left alone, unless it is to be replaced.
 
 Rows are copied as they are: what was taken out when they were written is not in them, and nothing else is taken out.
 """

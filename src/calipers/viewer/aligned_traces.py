@@ -71,7 +71,7 @@ def aligned_traces_answer(
         many = f"{lengths[0]:,} and {plural(lengths[1], 'step')}"
         return _nothing(
             [
-                f"not compared here: {many} are too many while a page waits; `calipers compare --case` takes its time"
+                f"not compared here: {many} are too many while a page waits; `calipers compare --case` takes the time it needs"
             ],
             facts,
         )

@@ -2,7 +2,7 @@
 
 A function takes the viewed store first. Its other parameters come by their names: from the path (`{run}`), from the query, or, as `body`, from
 the JSON that was sent. Annotations say what they become: `str`, `int`, `float`, `bool`, `list[int]` or `list[str]` (`1,2,3`), each also with
-`| None`. A name that no parameter has is refused: what is not understood is never dropped.
+`| None`. An unknown name is refused: what is not understood is never ignored.
 """
 
 import inspect
@@ -110,7 +110,7 @@ def _sent(body: bytes, kind: Any) -> Any:
     try:
         return msgspec.json.decode(body, type=kind)
     except msgspec.DecodeError as error:
-        raise Refusal("bad_request", f"what was sent is not what this call takes: {error}") from error
+        raise Refusal("bad_request", f"the body does not fit this call: {error}") from error
 
 
 def _converted(name: str, text: str, kind: Any) -> Any:

@@ -2,7 +2,7 @@
 
 `CALLS` is the route table of the API. Each function runs in a worker thread, with a deadline, and ends when the client leaves. Its answer
 becomes JSON with an ETag, which is a hash of what is sent; for a run that is over, and whose answer is settled, the server remembers the tag,
-so that what a browser has already is confirmed without being made again. What a function raises becomes a `ProblemAnswer`.
+so that it can confirm what a browser has already without making it again. What a function raises becomes a `ProblemAnswer`.
 """
 
 import hashlib
@@ -148,7 +148,7 @@ class Application:
     async def _sent(self, request: Request) -> bytes:
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind != "application/json":
-            raise Refusal("bad_request", "what is sent must be JSON: content-type: application/json")
+            raise Refusal("bad_request", "the body must be JSON: content-type: application/json")
         return await body_of(request, most=MOST_SENT, seconds=self._patience)
 
     def _respond(

@@ -1,6 +1,6 @@
 """What report evaluators found, as charts: the numbers of an analysis, its facts in words, and a table of what is drawn.
 
-What an analysis says is decided in `views.analysis_statement`. A drawing has its points in a table too, for whoever cannot see it.
+What an analysis says is decided in `views.analysis_statement`. A drawing has its points in a table, too, for readers who cannot see it.
 """
 
 from collections.abc import Mapping, Sequence

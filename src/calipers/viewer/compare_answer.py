@@ -143,7 +143,7 @@ def _place(after: str) -> int:
     if not after:
         return 0
     if not after.isdecimal():
-        raise Refusal("bad_request", f"after must be what an answer gave as next, got {after!r:.50}")
+        raise Refusal("bad_request", f"after must be the `next` of an earlier answer, got {after!r:.50}")
     return int(after)
 
 

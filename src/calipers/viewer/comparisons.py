@@ -1,7 +1,7 @@
 """The comparisons that were asked for last, and those that are being made.
 
 A comparison is kept by the runs, their revisions and the options: it is made once, however many pages ask for it. One that takes longer than a moment
-goes on in the background, and whoever asked is told how far it is. It ends when no one asks for it any more.
+goes on in the background, and those who asked are told how far it is. It ends when no page asks for it any more.
 """
 
 import os
@@ -93,7 +93,7 @@ class Making:
         """
         now = monotonic()
         if self.is_over or now - self.asked > _FORGOTTEN:
-            raise Refusal("gone", "the comparison was ended, since no one asked for it")
+            raise Refusal("gone", "the comparison was ended because no page asked for it any more")
         if now > self._end:
             raise Refusal(
                 "too_slow",

@@ -33,7 +33,7 @@ class Cursor(NamedTuple):
             place, last = msgspec.json.decode(data, type=tuple[int, str])
         except ValueError as error:
             raise Refusal(
-                "bad_request", f"{text!r:.100} is no place in this list: begin at its first page"
+                "bad_request", f"{text!r:.100} is not a place in this list: start at its first page"
             ) from error
         return cls(place, last)
 

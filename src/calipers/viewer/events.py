@@ -1,8 +1,8 @@
 """`GET /events`: what happens in the store, as one stream of server-sent events for each browser.
 
 Another process writes the runs, so the store is asked how far they have come: twice a second while someone listens, and not at all otherwise.
-All streams hear the same messages, each with a number. A browser that was cut off sends the number of the last message it heard, and gets those it missed, or
-`resync` if these are gone: then it asks for everything again. A message never holds rows.
+All streams hear the same messages, each with a number. A browser that was cut off sends the number of the last message it heard, and gets those it missed. If these are gone it gets
+`resync`, and asks for everything again. A message never holds rows.
 
 | event | data | when |
 |---|---|---|
@@ -145,7 +145,7 @@ class Watcher:
             begun = monotonic()
             try:
                 events = await self._threads.within(self._changes, self._viewed.deadline)
-            except CalipersError:  # the store is gone or busy: whoever asks for something is told
+            except CalipersError:  # the store is gone or busy: every other call says so
                 events = []
             for name, data in events:
                 self._tell(name, data)

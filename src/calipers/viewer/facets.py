@@ -26,7 +26,7 @@ def facets(
         selection: the cases that count.
         field: such as `tag`, `meta.lang`, `status` or `eval.Correct`.
         limit: how many values.
-        deadline: when there is no answer any more.
+        deadline: until when to answer.
 
     Raises:
         InvalidOptionError: there is no such field.

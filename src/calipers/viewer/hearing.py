@@ -1,4 +1,4 @@
-"""What an agent heard of a spoken request: word by word, beside what was said.
+"""What an agent heard of a spoken request, word by word, beside what was said.
 
 Words are compared as `calipers.voice.transcripts` compares them, so the word error rate is the one that it counts: errors per word that was
 said. The words are aligned with as few errors as can be.
@@ -7,25 +7,13 @@ said. The words are aligned with as few errors as can be.
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from calipers.data.record import ReportCase
 from calipers.matching.assignment import best_alignment
-from calipers.views.outcome import Record
 from calipers.voice.spelling import compared_words
 
 from .wire import HeardWord, Hearing
 
 _MOST: Final = 1_000_000
 """Pairs of words up to which texts are aligned."""
-
-
-def hearing_of(record: Record) -> Hearing | None:
-    """What was heard in an attempt; `None` if it was not spoken, or its agent does not tell."""
-    if not isinstance(record, ReportCase):
-        return None
-    heard = record.attributes.get("transcript")
-    if not isinstance(heard, str) or not isinstance(record.inputs, str):
-        return None
-    return hearing(record.inputs, heard)
 
 
 def hearing(said: str, heard: str) -> Hearing:

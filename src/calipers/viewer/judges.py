@@ -276,7 +276,7 @@ def _said_in(
     columns = Columns(cases.values())
     key = column_of(columns, judge)
     if key is None:
-        notes.append(f"{judge!r} has no one column of results in the run {run.name!r}")
+        notes.append(f"{judge!r} has no single column of results in the run {run.name!r}")
         return
     found = read_labels(HumanAgreement(question=question, corrects=True), judge, columns, None)
     if found.left_out is not None:

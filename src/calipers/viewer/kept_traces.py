@@ -17,7 +17,7 @@ MOST_BYTES: Final = 100_000_000
 MOST_READ: Final = 2
 """Traces that are read at the same time."""
 _SECONDS: Final = 120.0
-"""Seconds that reading one may take, whoever waits for it."""
+"""Seconds that reading one may take, however many wait for it."""
 _LOOK: Final = 0.05
 """Seconds after which a request that waits looks at its deadline."""
 
@@ -44,7 +44,7 @@ class KeptTraces:
         self._closed = False
 
     def get(self, key: Hashable, read: Callable[[], StoredTrace | None]) -> StoredTrace | None:
-        """A trace, read now if it is not here; `None` if there is none. Who asks meanwhile waits for the same reading.
+        """A trace, read now if it is not here; `None` if there is none. Requests for it meanwhile wait for the same reading.
 
         Raises:
             Refusal: the time of the request is over. The reading goes on.

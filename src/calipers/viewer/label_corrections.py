@@ -48,7 +48,7 @@ class LabelCorrections:
             return known.result(timeout=_WAIT)
         except NotYetError:
             return None
-        except CalipersError:  # it was deleted, or took too long: whoever opens it again is told
+        except CalipersError:  # it was deleted, or took too long: opening it again says so
             return []
 
     def close(self) -> None:

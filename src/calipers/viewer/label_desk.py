@@ -134,7 +134,7 @@ class LabelDesk:
         check_name("person", plan.person)
         if plan.judge is not None and plan.count is None:
             raise InvalidOptionError(
-                "a judge is for a draw, which chooses what tells most about it: say how many"
+                "a judge is named to draw the attempts that tell most about it: say how many to draw"
             )
         answers = answers_of(plan.scale, plan.choices)
         run = store.run(plan.run)

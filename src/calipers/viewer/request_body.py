@@ -29,7 +29,7 @@ async def body_of(request: Request, *, most: int, seconds: float = PATIENCE) -> 
             async for piece in request.stream():
                 found += piece
                 if len(found) > most:
-                    raise Refusal("too_large", f"what is sent may have at most {most} bytes")
+                    raise Refusal("too_large", f"the body may have at most {most} bytes")
     except TimeoutError:
-        raise Refusal("too_slow", f"what is sent did not come within {seconds:g} s") from None
+        raise Refusal("too_slow", f"the body did not arrive within {seconds:g} s") from None
     return bytes(found)

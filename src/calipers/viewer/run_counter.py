@@ -1,7 +1,7 @@
 """Counts runs that were never counted, in the background: what all attempts of a run say together takes seconds where there are many.
 
-A run that is over is counted once, and the store keeps it. One in flight is counted again and again, as often as is cheap: the longer it took,
-the longer it is left alone. Counting reads with stores that cannot write; what was counted is written at the end, in a moment.
+A run that is over is counted once, and the store keeps the counts. A run in flight is counted again and again: the longer counting took,
+the longer the run is left alone. Counting reads with stores that cannot write; what was counted is written at the end, in a moment.
 """
 
 import logging
@@ -93,7 +93,7 @@ class RunCounter:
             while (run := self._next()) is not None:
                 try:
                     self._count(viewed, run)
-                except CalipersError as error:  # it was deleted, or cannot be read: whoever opens it is told
+                except CalipersError as error:  # it was deleted, or cannot be read: opening it says so
                     _log.debug("%s was not counted: %s", run.id, error)
                 except Exception:  # the others are counted all the same
                     _log.exception("%s was not counted", run.id)

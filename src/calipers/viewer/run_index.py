@@ -85,11 +85,6 @@ class RunIndex:
         found = self.source.array("outcome")[: self.attempts]
         return np.where(found > _STATUS_BITS, 2, found).astype(np.uint8)
 
-    @cached_property
-    def has_asserted(self) -> bool:
-        """Whether any attempt was judged."""
-        return bool((self.status <= 1).any())
-
     def values(self, name: str) -> ValueColumns:
         """The columns of a field, such as `cost` or `meta.lang`; empty ones if no attempt has it."""
         return self.source.values(name)

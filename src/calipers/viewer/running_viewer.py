@@ -1,7 +1,7 @@
 """The viewers that run on this machine for this user, so that `calipers view --url` can make another address that opens one.
 
-Each viewer writes a file with the secret of its tokens to a folder that only the user can read: whoever has the secret can sign a token, and the
-server, which has it too, knows it as its own without having been asked. The file goes when the viewer ends; one whose process is gone is removed.
+Each viewer writes a file with the secret of its tokens to a folder that only the user can read. With the secret, any process can sign a token, and the
+server, which has the secret too, recognises it without having been asked. The file is removed when the viewer ends, or by the next one if its process is gone.
 """
 
 import os

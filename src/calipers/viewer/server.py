@@ -83,7 +83,7 @@ class ViewerServer:
             uvicorn.Config(
                 Gatekeeper(make_starlette(self.application), self.access, patience=patience),
                 http="h11",
-                log_level="error",  # whoever reaches the port could fill the terminal with warnings
+                log_level="error",  # anyone who reaches the port could fill the terminal with warnings
                 access_log=False,
                 server_header=False,
                 proxy_headers=False,

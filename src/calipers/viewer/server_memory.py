@@ -1,7 +1,7 @@
-"""The memory of a process that serves a viewer: what is free goes back to the system.
+"""The memory of a process that serves a viewer: free blocks go back to the system.
 
-Columns of a long run are megabytes each, and live as long as a request. glibc would soon keep blocks of that size for later, in the heap of each
-thread: measured on a run of a million results, that is a hundred megabytes.
+Columns of a long run take megabytes each, and live as long as a request. glibc would keep blocks of that size for later in the heap of each
+thread: on a run of a million results, a hundred megabytes were measured.
 """
 
 import sys

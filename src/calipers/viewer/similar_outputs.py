@@ -1,7 +1,7 @@
 """Outputs that did not pass and mean nearly the same, by their vectors: an offer beside the groups of failures that say the same.
 
-A vector knows words and not their order, so such a group is a hint about what to read together, and no count to publish. It takes a while, so
-it is worked out in the background. Of many cases an even part is looked at, and the answer says how many.
+A vector knows words but not their order, so such a group is a hint about what to read together, not a count to publish. It takes a while, so
+it is worked out in the background. If there are many cases, an even part of them is looked at, and the answer says how many.
 
 A group is made around the output that most others are near to; then around the one that most of the rest are near to, and so on.
 """

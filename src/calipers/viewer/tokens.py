@@ -1,4 +1,4 @@
-"""Tokens that open a viewer: each once, and signed, so that the server knows one that it was never told of."""
+"""Tokens that open a viewer: each once, and signed, so that the server recognises one that another process made."""
 
 import base64
 import hashlib
@@ -12,7 +12,7 @@ _SIGNATURE: Final = 16
 
 
 def new_token(secret: bytes) -> str:
-    """A token that opens the viewer once. Whoever has the secret can make one, without asking the server."""
+    """A token that opens the viewer once. Any process with the secret can make one, without asking the server."""
     nonce = secrets.token_bytes(_NONCE)
     return _as_text(nonce + _signature(nonce, secret))
 

@@ -120,7 +120,7 @@ def _skeleton(trace: StoredTrace, ids: NDArray[np.int64], failed: NDArray[np.boo
     lost = lost[~np.isin(lost, ids)]
     notes = trace.notes
     if len(lost):
-        notes.append(f"{plural(len(lost), 'step')} that failed did not come with this part of the trace.")
+        notes.append(f"{plural(len(lost), 'step')} that failed are not in this part of the trace.")
     return TraceAnswer(
         total=len(tree),
         loaded=len(ids),

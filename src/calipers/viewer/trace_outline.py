@@ -1,7 +1,7 @@
 """What the index of a run takes from a trace that is too long to be read whole: what was said, which tools were called, what requests add up to.
 
-As an object, a trace of hundreds of thousands of steps takes half a gigabyte. Its outline has the messages and one call of each tool, and says
-the same of the attempt as the whole trace does: a law of the tests compares the two.
+As an object, a trace of hundreds of thousands of steps takes half a gigabyte. Its outline has the messages and one call of each tool, which says
+as much about the attempt as the whole trace does: a law of the tests compares the two.
 """
 
 from collections.abc import Iterator, Mapping

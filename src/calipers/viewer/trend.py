@@ -1,6 +1,6 @@
 """`GET /trend`: the pass rate, or an evaluator's mean, over the runs of a dataset, and where two of them cannot be compared.
 
-Two neighbours are of the same thing if they tried the same cases and were judged by the same evaluators, as far as the store knows: it keeps a
+Two neighbours can be compared if they tried the same cases and were judged by the same evaluators, as far as the store knows: it keeps a
 digest of all cases with the counts of a run, and the identity of every evaluator.
 """
 
@@ -105,7 +105,7 @@ def _estimate(counted: Counted | None, evaluator: str) -> Estimate | None:
 def _breaks(
     before: RunInfo, after: RunInfo, counts: Mapping[str, Counted | None], evaluator: str
 ) -> Iterator[str]:
-    """Why a run and the one before it are not of the same thing, in words."""
+    """Why a run and the one before it cannot be compared, in words."""
     old, new = counts[before.id], counts[after.id]
     if _is_part(after):
         yield f"only {after.attempts:,} of {plural(after.total or 0, 'attempt')} were made"

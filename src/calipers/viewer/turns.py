@@ -1,4 +1,4 @@
-"""Turns: requests that need tens of megabytes while they are worked on have them a few at a time. More at once would be no faster.
+"""Turns: requests that need tens of megabytes are worked on a few at a time. More at once would be no faster.
 
 What a page shows beside what was asked for (the values of fields, slices, groups) has turns of its own, so that a table does not wait for it.
 """

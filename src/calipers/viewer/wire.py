@@ -186,7 +186,7 @@ class TrendPoint(_Wire, kw_only=True, frozen=True):
     """`None` if the run did not measure it."""
     cost: Money | None = None
     break_before: list[str] = []
-    """Why this point and the one before it are not of the same thing: in words, such as `other cases`, `the evaluator Correct changed`."""
+    """Why this point and the one before it cannot be compared: in words, such as `other cases`, `the evaluator Correct changed`."""
 
 
 class TrendAnswer(_Wire, kw_only=True, frozen=True):
@@ -420,7 +420,7 @@ class GroupsAnswer(_Wire, kw_only=True, frozen=True):
     looked_at: int | None = None
     """Of groups by meaning: the cases that were looked at,"""
     of: int | None = None
-    """of so many whose attempts finished and did not pass."""
+    """out of these, whose attempts finished and did not pass."""
 
 
 # ---------------------------------------------------------------------- cases
@@ -1000,7 +1000,7 @@ class ComparedCaseAnswer(_Wire, kw_only=True, frozen=True):
     """The flips before and after it among those that meet the filter."""
     next: str | None = None
     at: int | None = None
-    """Its place among them, from 0; `None` if it is none of them."""
+    """Its place among them, from 0; `None` if it is not among them."""
     flips: int | None = None
     """How many there are."""
     left_out: list[str] = []
@@ -1129,7 +1129,7 @@ class LabelItem(_Wire, kw_only=True, frozen=True):
     repeats: int = 1
     """How often each case was attempted."""
     number: int
-    """How many-th of the queue it is, from 1."""
+    """Its place in the queue, from 1."""
     input: ShownValue
     output: ShownValue
     error: str | None = None

@@ -170,11 +170,6 @@ def trace_columns(trace: Trace) -> StepColumns:
     return columns
 
 
-def trace_steps(trace: Trace) -> list[TraceStep]:
-    """All steps of a trace, in order."""
-    return _rows(trace_columns(trace))
-
-
 def _rows(columns: StepColumns) -> list[TraceStep]:
     return [
         TraceStep(

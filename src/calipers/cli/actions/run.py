@@ -676,7 +676,7 @@ def _checked_shard(options: RunOptions) -> Shard | None:
         "--fail-under": (options.fail_under, "judges a whole run: give it to calipers merge"),
         "--stop-when-decided": (
             options.stop_when_decided,
-            "judges a whole run, and a shard is a part of one",
+            "judges a whole run, and a shard is only a part of one",
         ),
         "--faults": (options.faults, "compares attempts that may be in different shards"),
     }

@@ -226,7 +226,7 @@ def _strategy(given: str | None, module: ModuleType, space: Any) -> Strategy:
         return load_object(name)  # type: ignore[no-any-return]  # the search checks it
     if space is None:
         raise CommandError(
-            f"{module.__name__} says nothing of what to try: define `space`, such as Factors({{...}}), a `dataset` whose cases are changed, or a `strategy`",
+            f"{module.__name__} does not say what to try: define `space`, such as Factors({{...}}), a `dataset` whose cases are changed, or a `strategy`",
             USAGE,
         )
     return named_strategy(name, space)

@@ -19,8 +19,8 @@ from calipers.stores.store import Store
 from calipers.stores.store_copy import RunCopy, copy_store
 
 _WHY: Final = {
-    "running": "is being written: copy it when it is over",
-    "differs": "is there, and says something else: --replace copies it again",
+    "running": "is being written: copy it when it has ended",
+    "differs": "is there with other content: --replace copies it again",
 }
 
 
@@ -77,7 +77,7 @@ def offload(
     if back and (to is not None or older_than is not None or min_size is not None):
         raise InvalidOptionError("--back brings all values back: give no other option beside --store")
     if to is None and (older_than is not None or min_size is not None):
-        raise InvalidOptionError("--to must say where the values are to be moved")
+        raise InvalidOptionError("--to needs a place to move the values to")
     age = timedelta(0) if older_than is None else age_in("--older-than", older_than)
     least = LEAST if min_size is None else max(1, bytes_in("--min-size", min_size))
     with open_kept(store) as opened:

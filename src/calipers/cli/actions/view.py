@@ -107,7 +107,7 @@ def _running(options: ViewOptions) -> str:
     """An address that opens a viewer that runs: the newest one, of the port or the store that was given."""
     found = running_viewers()
     if not found:
-        raise CommandError("no viewer of yours runs on this machine: `calipers view` starts one", USAGE)
+        raise CommandError("you have no viewer running on this machine: `calipers view` starts one", USAGE)
     if options.port is not None:
         found = [each for each in found if each.url.endswith(f":{options.port}")]
     if options.store is not None:
@@ -115,6 +115,6 @@ def _running(options: ViewOptions) -> str:
             found = [each for each in found if each.store == viewed.url]
     if not found:
         what = f"on port {options.port}" if options.port is not None else f"of {options.store!r}"
-        raise InvalidOptionError(f"no viewer of yours runs {what}: leave that out for the newest one")
+        raise InvalidOptionError(f"you have no viewer running {what}: leave that out for the newest one")
     path = "/" if options.run is None else f"/runs/{quote(options.run)}"
     return f"{found[-1].url}{path}?token={new_token(found[-1].secret)}"

@@ -127,7 +127,7 @@ command.params.append(debug_option())
 )
 @click.option("--expected", metavar="TEXT", help="What was expected of it.")
 @click.option("--context", metavar="TEXT", multiple=True, help="A passage that it was given. Repeatable.")
-@click.option("--metadata", metavar="JSON", help="The metadata of its case, for a judge that sees it.")
+@click.option("--metadata", metavar="JSON", help="The metadata of the case, for a judge that sees it.")
 @click.option(
     "--at-most",
     metavar="N",

@@ -59,7 +59,7 @@ calipers prune --model-answers 2w --yes
 @click.option(
     "--model-answers",
     metavar="AGE",
-    help="Remove answers of models that were kept longer ago, such as 30d. No run needs them; a new one asks the model again.",
+    help="Remove answers of models that are older than this, such as 30d. No run needs them; a new one asks the model again.",
 )
 @click.option("--yes", is_flag=True, help="Remove them. Without it, they are only listed.")
 def command(**options: Any) -> int:

@@ -45,13 +45,13 @@ calipers score latest --evaluators judges.py:polite --fail-under polite=0.9
 @click.option(
     "--replace",
     is_flag=True,
-    help="Let an evaluator whose name another one of the run has take its place. Default: it stands beside it, as NAME_2.",
+    help="Replace an evaluator of the run that has the same name. Default: keep both, the new one as NAME_2.",
 )
 @click.option(
     "--drop",
     metavar="NAME",
     multiple=True,
-    help="An evaluator of the run that its report is to leave out. Repeatable.",
+    help="Leave this evaluator of the run out of its report. Repeatable.",
 )
 @allow_module_option
 @types_options

@@ -27,7 +27,7 @@ calipers search target.py --resume
 @click.option(
     "--strategy",
     metavar="NAME|ADDRESS",
-    help="Who chooses what to try: random, thompson, ucb, evolution, tree or cross-entropy; or a strategy of your own, as file.py:name. Default: `strategy` of "
+    help="The strategy: random, thompson, ucb, evolution, tree or cross-entropy; or one of your own, as file.py:name. Default: `strategy` of "
     "the file, else thompson.",
 )
 @click.option(
@@ -40,13 +40,13 @@ calipers search target.py --resume
     "--trials",
     metavar="N",
     type=click.IntRange(min=1),
-    help="End the search after so many trials. Default: 100.",
+    help="End the search after this many trials. Default: 100.",
 )
 @click.option(
     "--failures",
     metavar="N",
     type=click.IntRange(min=1),
-    help="End the search when so many trials have failed.",
+    help="End the search when this many trials have failed.",
 )
 @budget_options
 @click.option(
@@ -66,7 +66,7 @@ calipers search target.py --resume
     "--seed",
     metavar="N",
     type=int,
-    help="From which all chance of the search follows. Default: drawn, and shown.",
+    help="The seed of all chance in the search. Default: drawn, and shown.",
 )
 @click.option(
     "--save",
@@ -97,7 +97,7 @@ calipers search target.py --resume
     is_flag=False,
     flag_value="",
     shell_complete=complete_run,
-    help="Go on with a search that was broken off: the newest of this target, or the one that is named.",
+    help="Go on with an interrupted search: the newest of this target, or the one you name.",
 )
 @click.option("--progress/--no-progress", default=True, help="Show a bar on a terminal while it runs.")
 def command(**options: Any) -> int:

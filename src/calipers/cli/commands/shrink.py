@@ -32,7 +32,7 @@ calipers shrink latest 'trial 6' --rate 0.5 --keep-field goal
     metavar="SHARE",
     type=Share(),
     default=0.3,
-    help="How often inputs must fail at least, where the system does not always answer the same way. Default: 0.3.",
+    help="The share of tries in which inputs must fail, if the system does not always answer the same way. Default: 0.3.",
 )
 @click.option(
     "--keep-field",
@@ -45,7 +45,7 @@ calipers shrink latest 'trial 6' --rate 0.5 --keep-field goal
     metavar="N",
     type=click.IntRange(min=1),
     default=2000,
-    help="End after so many trials. Default: 2000.",
+    help="End after this many trials. Default: 2000.",
 )
 @budget_options
 @click.option(
@@ -54,14 +54,12 @@ calipers shrink latest 'trial 6' --rate 0.5 --keep-field goal
     type=Seconds(),
     help="Time that a trial may take before it counts as failed.",
 )
-@click.option(
-    "--seed", metavar="N", type=int, help="From which all chance follows. Default: drawn, and shown."
-)
+@click.option("--seed", metavar="N", type=int, help="The seed of all chance. Default: drawn, and shown.")
 @click.option(
     "--save",
     metavar="FILE",
     shell_complete=complete_files,
-    help="Add the smallest failure to a dataset file, which is made if it is not there.",
+    help="Add the smallest failure to a dataset file; the file is created if there is none.",
 )
 @click.option("--quiet", "-q", is_flag=True, help="Show nothing but what is wrong.")
 @store_option

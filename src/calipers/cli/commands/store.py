@@ -61,7 +61,7 @@ command.params.append(debug_option())
 @click.option(
     "--replace",
     is_flag=True,
-    help="Copy a run again that both stores have and that says something else in TARGET.",
+    help="Copy a run again that TARGET has with other content.",
 )
 @click.option("--json", is_flag=True, help="Print what became of each run as JSON.")
 def copy(**options: Any) -> int:
@@ -93,14 +93,18 @@ def copy(**options: Any) -> int:
 @click.option(
     "--older-than",
     metavar="AGE",
-    help="Move only what no run has that began later: 30d, or a number of weeks (w), hours (h) or minutes (m).",
+    help="Move only values that no newer run has: 30d, or a number of weeks (w), hours (h) or minutes (m).",
 )
 @click.option(
     "--min-size",
     metavar="SIZE",
-    help="Move only values that take so much in the store, compressed: 64kB, which is the default, or 1MB.",
+    help="The smallest value to move, by its compressed size in the store: 64kB, which is the default, or 1MB.",
 )
-@click.option("--back", is_flag=True, help="Bring all values back, and remove them where they are.")
+@click.option(
+    "--back",
+    is_flag=True,
+    help="Bring all values back into the store, and remove them from where they were moved to.",
+)
 def offload(**options: Any) -> int:
     """Move old large inputs, outputs and traces out of the store. They are read from there when they are asked for.
 

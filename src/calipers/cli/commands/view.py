@@ -55,7 +55,9 @@ CALIPERS_VIEW_PASSWORD=... calipers view --host 0.0.0.0 --port 8400 --trusted-ho
     help="Ask for a password that opens the viewer. CALIPERS_VIEW_PASSWORD gives one without asking.",
 )
 @click.option("--no-browser", is_flag=True, help="Open no browser; the address is printed.")
-@click.option("--url", is_flag=True, help="Start nothing: print an address that opens the viewer that runs.")
+@click.option(
+    "--url", is_flag=True, help="Print a new address for the viewer that is running, and start nothing."
+)
 @click.option("--read-only", is_flag=True, help="Allow no labels, and write nothing to the store.")
 def command(**options: Any) -> int:
     """Show the runs of a STORE in a browser: a list of them, each with its cases, comparisons and labels.
