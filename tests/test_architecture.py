@@ -55,6 +55,7 @@ FRONT_DOORS = {
     ("calipers.run.dataset", "calipers.stores.journal"),
     ("calipers.run.dataset", "calipers.views.progress"),
     ("calipers.run.evaluation", "calipers.models.wire_limits"),
+    ("calipers.engines.calls", "calipers.models.wire_limits"),
     ("calipers.run.evaluation", "calipers.rollouts.rollout_task"),
     ("calipers.run.task", "calipers.spans.attempt_trace"),
     ("calipers.data.evaluator", "calipers.process.loop"),

@@ -15,18 +15,19 @@ from importlib.util import find_spec
 from pathlib import Path
 from textwrap import dedent
 
+import calling_tasks
 import engine_tasks
 import psutil
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from calipers import Case, Dataset, Retry
+from calipers import Budget, Case, Dataset, Retry, known
 from calipers.engines import RayEngine, as_engine
 from calipers.engines.ray_cluster import check_reachable, reread_token
 from calipers.errors import EngineError, InvalidOptionError, MissingExtraError, TravelError
 from calipers.stores import open_store
-from calipers.testing import check_engine
+from calipers.testing import OpenAIServer, RateLimit, Reply, check_engine
 from calipers.testing.engine_check import act, act_async, dataset_of, without_times
 
 with_ray = pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed")
@@ -118,6 +119,44 @@ def test_the_report_is_that_of_one_process(engine, inputs, task, **options):
         for each in (None, engine)
     )
     assert here == there
+
+
+# ---------------------------------------------------------------------- limits and budgets
+
+
+@with_ray
+@pytest.mark.parametrize("task", [calling_tasks.search, calling_tasks.search_async])
+def test_a_limit_holds_in_all_workers_together(engine, task):
+    dataset = Dataset(cases=[Case(inputs=(3, 0.02)) for _ in range(20)])
+    for _ in range(20):  # until both workers are there
+        report = dataset.evaluate_sync(task, engine=engine, max_concurrency=10, progress=False)
+        if len({case.output for case in report.cases}) == 2:
+            break
+    else:
+        pytest.fail("one of two workers has made all attempts, 20 times")
+    times = [(case.attributes["began"], case.attributes["ended"]) for case in report.cases]
+    assert max(sum(began <= start < ended for began, ended in times) for start, _ in times) <= 3
+    (use,) = report.limits
+    assert (use.name, use.answered, use.most_in_flight) == ("search", 20, 3)
+
+
+@with_ray
+def test_requests_of_all_workers_keep_to_the_limit_of_a_server_and_to_the_budget(engine):
+    limit = RateLimit(20, seconds=0.5)
+    with OpenAIServer(Reply(text="four", delay=0.02), limit=limit) as server:
+        dataset = Dataset(cases=[Case(inputs=(server.url, 1 + number % 3)) for number in range(60)])
+        report = dataset.evaluate_sync(
+            calling_tasks.ask_often_async,
+            engine=engine,
+            max_concurrency="auto",
+            budget=Budget(calls=50),
+            progress=False,
+        )
+    assert not report.failures
+    assert limit.refused <= limit.taken // 4
+    (use,) = report.limits
+    assert (use.answered, use.refused) == (limit.taken, limit.refused)
+    assert limit.taken <= known(report.budget).agent.calls <= 50
 
 
 # ---------------------------------------------------------------------- what travels

@@ -68,6 +68,11 @@ class Waited:
                 if not self._now:
                     self._total += perf_counter() - self._since
 
+    def is_at_least(self, seconds: float) -> None:
+        """Note that it has waited so long before, elsewhere."""
+        with self._lock:
+            self._total = max(self._total, seconds)
+
     @property
     def seconds(self) -> float:
         """How long so far."""
@@ -275,12 +280,15 @@ def who_runs() -> Attempt | Notes | None:
 def waited_here() -> AbstractContextManager[None]:
     """A block in which code waits for something that is not its own: the time is not that of its attempt, nor of its evaluator."""
     current = _CURRENT.get()
-    if current is None:
-        return nullcontext()
+    return nullcontext() if current is None else waited_of(current).waiting()
+
+
+def waited_of(who: Attempt | Notes) -> Waited:
+    """How long an attempt, or an evaluator, waited so far, to be added to."""
     with _COUNTING:
-        if current.waited is None:
-            current.waited = Waited()
-    return current.waited.waiting()
+        if who.waited is None:
+            who.waited = Waited()
+    return who.waited
 
 
 def waited_by(who: Attempt | Notes) -> float:

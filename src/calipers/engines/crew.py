@@ -20,11 +20,12 @@ from itertools import islice
 from time import perf_counter
 from typing import Any, Final, Protocol
 
-from calipers.data.attempt import Attempt
+from calipers.data.attempt import Attempt, waited_by
 from calipers.errors import EngineError, WorkerLostError
 from calipers.run.place import Job
 from calipers.run.runner import DEFAULT_CONCURRENCY
 
+from .calls import Desk
 from .parcel import Dumps, by_name, pack_attempt, unpack_outcome
 from .worker import Order, read_back
 
@@ -55,6 +56,10 @@ class Link(Protocol):
         """Send attempts. Does not wait."""
         ...
 
+    def answer(self, data: bytes) -> None:
+        """Send what the run says to calls that its task wants to make. Does not wait."""
+        ...
+
     def end(self) -> None:
         """End the worker at once, with all that its task has started."""
         ...
@@ -63,7 +68,7 @@ class Link(Protocol):
 class _Call:
     """One attempt that is to be made somewhere."""
 
-    __slots__ = ("attempt", "done", "lost", "number", "packed", "seconds", "since")
+    __slots__ = ("attempt", "done", "lost", "number", "packed", "seconds", "seen", "since")
 
     def __init__(
         self,
@@ -80,22 +85,44 @@ class _Call:
         self.done = done
         self.since: float | None = None
         """From when on its time counts; `None` while it waits for its turn."""
+        self.seen = None if attempt.account is None else attempt.account.seen
+        """What its account had seen before."""
         self.lost = 0
         """Workers that ended under it."""
+
+    def lose(self) -> None:
+        """The worker that makes it is gone, with what it would tell."""
+        self.since = None
+        self.attempt.waited = None
+        if self.seen is not None:
+            self.attempt.account.lose(self.seen)
 
 
 class _Member:
     """One worker, and what it was sent."""
 
-    __slots__ = ("calls", "is_held", "is_ready", "link")
+    __slots__ = ("calls", "desk", "is_held", "is_ready", "link")
 
-    def __init__(self, link: Link) -> None:
+    def __init__(self, link: Link, job: Job) -> None:
         self.link = link
+        self.desk = Desk(job.limits, self._attempt, link.answer)
         self.calls: dict[int, _Call] = {}
         """What it has not answered, in the order in which it was sent."""
         self.is_ready = False
         self.is_held = False
         """Whether it is kept free, or makes one attempt alone."""
+
+    def _attempt(self, number: int) -> Attempt | None:
+        call = self.calls.get(number)
+        return None if call is None else call.attempt
+
+    def lose(self) -> list[_Call]:
+        """It is gone; what it was to do."""
+        self.desk.close()
+        calls = list(self.calls.values())
+        for call in calls:
+            call.lose()
+        return calls
 
 
 class Crew:
@@ -261,6 +288,8 @@ class Crew:
             self.job.records_spans,
             self.job.task_timeout,
             self.slots,
+            self.job.limits.sees_all,
+            self.job.has_budget,
         )
 
     async def begin(self) -> None:
@@ -290,7 +319,7 @@ class Crew:
 
     def joined(self, link: Link) -> None:
         """There is a worker more, which has yet to say that it is ready."""
-        self._members[link.name] = _Member(link)
+        self._members[link.name] = _Member(link, self.job)
 
     def heard(self, link: Link, data: bytes) -> None:
         """A worker sent something."""
@@ -311,9 +340,12 @@ class Crew:
             self.job.hold(seconds)
         if back.prices:
             self.job.use_prices(back.prices)
+        if back.words:
+            member.desk.hear(back.words)
         for number, packed in back.outcomes:
             call = member.calls.pop(number, None)
             if call is not None:
+                member.desk.ended(number)
                 self._answered(call, packed)
         if member.is_held and not member.calls:
             member.is_held = bool(self._suspects)
@@ -348,7 +380,7 @@ class Crew:
             if self._false_starts >= FALSE_STARTS:
                 self.give_up(f"{link.name} ended before it was ready ({why}), as did those before it")
                 return
-        calls = list(member.calls.values())
+        calls = member.lose()
         for call in calls:
             call.lost += 1
         if len(calls) == 1 and calls[0].lost >= LOSSES:
@@ -368,14 +400,13 @@ class Crew:
     def _again(self, calls: list[_Call]) -> None:
         """Have attempts made elsewhere, before those that have not been sent yet."""
         for call in reversed(calls):
-            call.since = None
             (self._suspects if call.lost >= LOSSES else self._waiting).appendleft(call)
 
     def _replace(self, member: _Member) -> None:
         """End a worker, and have another take over what it was to do."""
         self._members.pop(member.link.name, None)
         member.link.end()
-        self._again(list(member.calls.values()))
+        self._again(member.lose())
         self._hire_one()
 
     # ------------------------------------------------------------------ workers that hang
@@ -399,10 +430,12 @@ class Crew:
                 for call in islice(member.calls.values(), self.slots)
                 if call.since is not None
                 and call.seconds is not None
-                and now - call.since > call.seconds + self._patience
+                and now - call.since - waited_by(call.attempt) > call.seconds + self._patience
             ]
             for call in late:
                 del member.calls[call.number]
+                if call.seen is not None:
+                    call.attempt.account.lose(call.seen)
                 if not call.done.done():
                     call.done.set_result(False)
             if late:
@@ -429,6 +462,7 @@ class Crew:
             self._planned.cancel()
         free: list[Link] = []
         for member in self._members.values():
+            member.desk.close()
             if member.is_ready and not member.calls:
                 free.append(member.link)
             else:

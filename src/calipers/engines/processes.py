@@ -41,6 +41,7 @@ from .worker import Order, Worker
 
 _ORDER: Final = b"o"
 _ATTEMPTS: Final = b"a"
+_ANSWER: Final = b"w"
 _STOP: Final = b"s"
 
 
@@ -231,6 +232,10 @@ class _Process:
         """Send attempts."""
         self._outbox.put(_ATTEMPTS + msgspec.msgpack.encode(message))
 
+    def answer(self, data: bytes) -> None:
+        """Send what the run says to calls of its task."""
+        self._outbox.put(_ANSWER + data)
+
     @property
     def is_alive(self) -> bool:
         """Whether it can be sent something."""
@@ -360,6 +365,8 @@ def work(connection: "Connection[bytes, bytes]") -> None:
             kind, data = message[:1], message[1:]
             if kind == _ORDER:
                 loop.call_soon_threadsafe(worker.begin, data)
+            elif kind == _ANSWER:
+                worker.answer(data)
             else:
                 loop.call_soon_threadsafe(
                     worker.take, msgspec.msgpack.decode(data, type=list[tuple[int, bytes]])

@@ -343,6 +343,10 @@ class _Actor:
         taken: Future[None] = self._actor.take.remote(message).future()
         taken.add_done_callback(lambda _: self._tell(self._taken))
 
+    def answer(self, data: bytes) -> None:
+        """Send what the run says to calls of its task."""
+        self._actor.answer.remote(data)
+
     def _taken(self) -> None:
         self._on_the_way = max(0, self._on_the_way - 1)
         if self._crew is not None and not self._crew.is_closed:

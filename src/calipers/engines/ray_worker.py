@@ -94,6 +94,10 @@ class RayWorker:
         """Make these attempts, after those before."""
         self._loop.call_soon_threadsafe(self._worker.take, message)
 
+    def answer(self, data: bytes) -> None:
+        """Hear what the run says to calls that the task wants to make."""
+        self._worker.answer(data)
+
     def receive(self) -> list[bytes]:
         """Wait for something to tell, and tell it, with all that comes up in the pause while this worker is busy anyway."""
         messages = [self._outbox.get()]
@@ -123,6 +127,7 @@ class RayWorker:
 for _direction, _method in (
     ("inbox", RayWorker.begin),
     ("inbox", RayWorker.take),
+    ("inbox", RayWorker.answer),
     ("inbox", RayWorker.end_children),
     ("outbox", RayWorker.receive),
 ):

@@ -20,12 +20,14 @@ from typing_extensions import override
 from calipers.data.spending import PricesInUse
 from calipers.errors import AttemptTimeoutError
 from calipers.process.user_code import BLOCKING_SECONDS
+from calipers.run.call_limit import use_limits
 from calipers.run.runner import FAIR_SECONDS, Options, Run
 from calipers.run.task import Task
 from calipers.run.work import WorkQueue
 from calipers.scoring.scoring import Scoring
 from calipers.spans import span_recorder
 
+from .calls import Word, WorkerCalls
 from .parcel import Dumps, Message, by_name, inputs_before, pack_outcome, pack_unreadable, unpack_attempt
 
 MOMENT: Final = 0.001
@@ -44,6 +46,9 @@ class Order(msgspec.Struct, array_like=True):
     records_spans: bool
     task_timeout: float | None
     slots: int
+    sees_all: bool
+    """Whether calls of models have limits of their own accord."""
+    has_budget: bool
 
 
 class Back(msgspec.Struct, array_like=True):
@@ -60,6 +65,8 @@ class Back(msgspec.Struct, array_like=True):
     """Why it cannot do what it was told."""
     prices: tuple[str, ...] = ()
     """Which prices of models the task's calls were counted by; said once."""
+    words: list[Word] = []
+    """What it says of calls that its task makes. It comes before the outcomes."""
 
 
 _back = msgspec.msgpack.Decoder(Back)
@@ -82,6 +89,7 @@ class Worker:
         self._slots: set[asyncio.Task[None]] = set()
         self._most = 1
         self._run: Run | None = None
+        self._calls: WorkerCalls | None = None
         self._records_spans = False
         self._outcomes: Message = []
         self._held: list[float] = []
@@ -111,6 +119,9 @@ class Worker:
             setup()
         function = pickle.loads(order.function)  # noqa: S301 - the same
         self._prices = PricesInUse()
+        if self._calls is not None:
+            self._calls.close()
+        self._calls = WorkerCalls(self._say, self._plan, sees_all=order.sees_all, has_budget=order.has_budget)
         self._most, self._records_spans = order.slots, order.records_spans
         self._run = Run(
             Task(function, order.name, order.is_async),
@@ -119,6 +130,7 @@ class Worker:
             span_recorder(order.records_spans),
             Options(task_timeout=order.task_timeout),
         )
+        self._run.limits = self._calls.limits
 
     def take(self, message: Message) -> None:
         """Make these attempts, after those before."""
@@ -136,23 +148,26 @@ class Worker:
             again.add_done_callback(self._left)
 
     async def _work(self) -> None:
-        run = self._run
+        run, calls = self._run, self._calls
         assert run is not None
+        assert calls is not None
+        use_limits(calls.limits)
         fair_until = perf_counter() + FAIR_SECONDS
         while self._waiting:
             number, data = self._waiting.popleft()
-            self._finished(number, await self._make(run, data))
+            self._finished(number, await self._make(run, calls, number, data))
             if perf_counter() > fair_until:
                 await asyncio.sleep(0)
                 fair_until = perf_counter() + FAIR_SECONDS
 
-    async def _make(self, run: Run, data: bytes) -> bytes:
+    async def _make(self, run: Run, calls: WorkerCalls, number: int, data: bytes) -> bytes:
         try:
             attempt = unpack_attempt(data, run.task.function)
         except Exception as error:
             return pack_unreadable(error)
         before = inputs_before(attempt, self._dumps)
         attempt.spans = run.no_spans
+        calls.begin(attempt, number)
         try:
             await run.execute(attempt)
         except (
@@ -162,6 +177,7 @@ class Worker:
             if (me := asyncio.current_task()) is not None:
                 while me.cancelling():
                     me.uncancel()
+        calls.end(attempt)
         if isinstance(attempt.error, AttemptTimeoutError) and not run.task.is_async and self._most == 1:
             self._stuck = True
             self._waiting.clear()  # another worker takes it over
@@ -173,9 +189,27 @@ class Worker:
             more = bool(self._waiting) or len(self._slots) > 1
             self._flush = self._loop.call_later(MOMENT if more else 0, self._send_back)
 
+    def _say(self, words: list[Word]) -> None:
+        """Called in any thread."""
+        self._send(msgspec.msgpack.encode(Back(words=words)))
+
+    def _plan(self) -> None:
+        """Called in any thread."""
+        self._loop.call_soon_threadsafe(self._flush_soon)
+
+    def _flush_soon(self) -> None:
+        if self._flush is None:
+            self._flush = self._loop.call_later(MOMENT, self._send_back)
+
+    def answer(self, data: bytes) -> None:
+        """Hear what the run says to calls that the task wants to make. Called in any thread."""
+        if self._calls is not None:
+            self._calls.hear(data)
+
     def _send_back(self) -> None:
         outcomes, self._outcomes, self._flush = self._outcomes, [], None
-        back = Back(outcomes, tuple(self._held), self._stuck)
+        words = [] if self._calls is None else self._calls.take_told()
+        back = Back(outcomes, tuple(self._held), self._stuck, words=words)
         if self._prices is not None and (sources := self._prices.sources):
             back.prices, self._prices = tuple(sources), None
         self._held.clear()

@@ -37,7 +37,7 @@ from calipers.data.spending import (
 from calipers.errors import InvalidTraceError
 from calipers.models.model_answer import Completion
 from calipers.models.prices import cost_of, price_sources
-from calipers.run.ledger import current_account
+from calipers.run.ledger import payer_here
 
 if TYPE_CHECKING:
     from calipers.data.trace import ToolCall
@@ -86,8 +86,8 @@ def count(completion: Completion, model_name: str, *, address: str | None = None
         if completion.cached:
             amounts[PAID_BEFORE] = completion.cost
     count_usage(amounts)
-    if (budgeted := current_account()) is not None and counts_here():
-        budgeted.note(model_name, amounts, cached=completion.cached)
+    if (payer := payer_here()) is not None:
+        payer.note(model_name, amounts, cached=completion.cached)
 
 
 _counted: ContextVar[bool] = ContextVar("calipers_counted", default=False)

@@ -42,7 +42,7 @@ class FunctionModel:
     async def ask(self, ask: Ask, /) -> Completion:
         """What the function answers; what it raises is raised."""
         if self._is_paid:
-            check_room()
+            await check_room()
         given: Any = ask
         if not self._takes_ask:
             given = list(ask.messages if ask.schema is None else with_instructions(ask.messages, ask.schema))

@@ -138,7 +138,7 @@ class InProcessModel:
         body = openai.ask_body(ask, None, cap="max_tokens")
         # What was computed for another conversation changes the last digits of the numbers.
         given = {"max_tokens": _MAX_TOKENS, "seed": 0, "temperature": 0.0, "cache_prompt": False}
-        with reserved():
+        async with reserved():
             answer = await self.engine.answer({**given, **body})
         found = openai.read_answer(answer)
         if {"no_answer", "error"} & {problem.kind for problem in found.problems}:

@@ -58,8 +58,9 @@ class LangChainModel:
         told = [{key: value for key, value in each.items() if key != "parts"} for each in messages]
         try:
             model = self.model.bind_tools(for_chat(ask.tools)) if ask.tools else self.model
-            with reserved(), counted_by_caller():
-                answer = await model.ainvoke(told, **ask.settings, **(ask.options or {}))
+            async with reserved():
+                with counted_by_caller():
+                    answer = await model.ainvoke(told, **ask.settings, **(ask.options or {}))
         except BudgetError:
             raise
         except Exception as error:

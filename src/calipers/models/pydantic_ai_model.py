@@ -61,13 +61,14 @@ class PydanticAIModel:
         messages, parameters = self._question(ask)
         settings: Any = ask.settings | dict(ask.options or {})
         try:
-            with reserved(), counted_by_caller():
-                answer = await model_request(
-                    self.model,
-                    messages,
-                    model_settings=settings,
-                    model_request_parameters=parameters,
-                )
+            async with reserved():
+                with counted_by_caller():
+                    answer = await model_request(
+                        self.model,
+                        messages,
+                        model_settings=settings,
+                        model_request_parameters=parameters,
+                    )
         except BudgetError:
             raise
         except Exception as error:

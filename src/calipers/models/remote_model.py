@@ -155,7 +155,7 @@ class RemoteModel:
                 _note_other_model(found, wire, model)
                 account(found, self.name, input_text=_last_text(ask))
                 return found
-        with reserved():
+        async with reserved():
             answers = await _Exchange(self, self._route(), ask).answers()
             found = _joined(answers)
             account(found, self.name, input_text=_last_text(ask))

@@ -28,7 +28,7 @@ from calipers.models import anthropic, openai
 from calipers.models.accounting import account, is_kept, record
 from calipers.models.model_answer import Completion, is_list, read
 from calipers.models.prices import price_sources
-from calipers.run.ledger import Release, reserve_call
+from calipers.run.ledger import Release, reserve_call, reserve_call_async
 
 ClientT = TypeVar("ClientT")
 
@@ -101,9 +101,10 @@ def _recording_client(kind: Any) -> Any:
     """A class of clients like this one that record."""
 
     def request(self: Any, cast_to: Any, options: Any, *args: Any, **kwargs: Any) -> Any:
-        call = _begun(self, options)
+        call = _call_of(self, options)
         if call is None:
             return kind.request(self, cast_to, options, *args, **kwargs)
+        call.release = reserve_call()
         try:
             answer = kind.request(self, cast_to, options, *args, **kwargs)
         except BaseException as error:
@@ -112,9 +113,10 @@ def _recording_client(kind: Any) -> Any:
         return call.answered(answer)
 
     async def request_async(self: Any, cast_to: Any, options: Any, *args: Any, **kwargs: Any) -> Any:
-        call = _begun(self, options)
+        call = _call_of(self, options)
         if call is None:
             return await kind.request(self, cast_to, options, *args, **kwargs)
+        call.release = await reserve_call_async()
         try:
             answer = await kind.request(self, cast_to, options, *args, **kwargs)
         except BaseException as error:
@@ -135,12 +137,8 @@ def _below(kind: type, *mixins: type, **methods: Any) -> Any:
 # ---------------------------------------------------------------------- one call
 
 
-def _begun(client: Any, options: Any) -> "_Call | None":
-    """A call that is about to be made; `None` if it is not to be recorded.
-
-    Raises:
-        BudgetError: the budget of the run is used up.
-    """
+def _call_of(client: Any, options: Any) -> "_Call | None":
+    """A call that is about to be made; `None` if it is not to be recorded."""
     if not is_kept():
         return None
     call: _Call | None = None
@@ -149,8 +147,6 @@ def _begun(client: Any, options: Any) -> "_Call | None":
         for (sdk, end), api in _APIS.items():
             if path.endswith(end) and sdk == _sdk_of(type(client)):
                 call = _Call(api, str(client.base_url), read(options, "json_data"))
-    if call is not None:
-        call.release = reserve_call()
     return call
 
 

@@ -55,7 +55,18 @@ _log = logging.getLogger("calipers.limits")
 class Call:
     """One call that holds a place, or waits for one."""
 
-    __slots__ = ("_is_over", "_is_taken", "_told", "has_slot", "limit", "owner", "since", "ticket", "wake")
+    __slots__ = (
+        "_is_over",
+        "_is_taken",
+        "_told",
+        "error",
+        "has_slot",
+        "limit",
+        "owner",
+        "since",
+        "ticket",
+        "wake",
+    )
 
     def __init__(self, limit: "CallLimit", owner: Any, *, has_slot: bool) -> None:
         self.limit = limit
@@ -67,6 +78,8 @@ class Call:
         self.wake: Callable[[], None] | None = None
         """To be called when it may begin, or when it never will."""
         self.since = 0.0
+        self.error: Exception | None = None
+        """Why it may not begin; `None`: it may, or it is given up."""
         self._told = False
         self._is_taken = False
         self._is_over = False
@@ -416,7 +429,7 @@ class Limits:
         with self.lock:
             found = self.by_name.get(name)
             if found is None:
-                found = self.by_name[name] = CallLimit(name, self, at_most)
+                found = self.by_name[name] = self._made(name, at_most)
             elif at_most is not None and found.pace.at_most != at_most:
                 if found.pace.at_most is not None:
                     raise InvalidOptionError(
@@ -425,6 +438,9 @@ class Limits:
                 found.pace.at_most = found.pace.most = at_most
                 found.pace.window = min(found.pace.window, at_most)
             return found
+
+    def _made(self, name: str, at_most: int | None) -> CallLimit:
+        return CallLimit(name, self, at_most)
 
     def attempts(self, at_most: int) -> AttemptLimit:
         """The limit of attempts in flight."""
@@ -529,6 +545,11 @@ def limits_in_use(limits: Limits) -> Iterator[None]:
         limits.close()
 
 
+def use_limits(limits: Limits) -> None:
+    """Let calls share these limits from here on, in the current context."""
+    _LIMITS.set(limits)
+
+
 def limits_here() -> Limits | None:
     """The limits of the run that this code is part of, where calls that Calipers sees have some; `None` if they have none."""
     limits = _LIMITS.get()
@@ -573,7 +594,7 @@ def wait(call: Call, model: str = "") -> None:
         call.end(asyncio.CancelledError())
         raise
     if call.ticket is None:
-        raise GivenUp
+        raise call.error or GivenUp
 
 
 async def wait_async(call: Call, model: str = "") -> None:
@@ -598,7 +619,7 @@ async def wait_async(call: Call, model: str = "") -> None:
         call.end(asyncio.CancelledError())
         raise
     if call.ticket is None:
-        raise GivenUp
+        raise call.error or GivenUp
 
 
 def enter(limits: Limits, name: str, model: str = "", *, at_most: int | None = None) -> Call:

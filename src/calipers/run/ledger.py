@@ -10,7 +10,8 @@ There are two kinds of reservation.
   given up, no one reads its stream) may be paid for all the same, so it counts as much as others did on average.
 
 So what is spent goes beyond the budget by no more than what the calls in flight cost more than others did. What is seen only when an attempt ends
-(amounts that a task counts itself, or that spans tell, or that another process tells) is settled then.
+(amounts that a task counts itself, or that spans tell) is settled then. Calls in other processes are reserved and settled here one by one, too
+(`calipers.engines.calls`).
 
 **A limit that cannot be kept ends the run**, at once where a price or the tokens of a call are not known, and after a few attempts of which nothing is seen.
 """
@@ -18,8 +19,8 @@ So what is spent goes beyond the budget by no more than what the calls in flight
 import asyncio
 import threading
 from collections import deque
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager, suppress
 from contextvars import ContextVar
 from functools import partial
 from math import sqrt
@@ -94,9 +95,38 @@ class Account:
         """Note that it has spent something."""
         self._spent[side] = self.spent(side) + spent
 
+    def reserve(self) -> "Release":
+        """Reserve what one call of the code that runs here is expected to spend; returns what is to be called when it is over.
+
+        Raises:
+            BudgetError: the budget has no room for it.
+        """
+        side = _side()
+        self.ledger.reserve(self, side)
+        return partial(self.ledger.release, self, side)
+
+    async def reserve_async(self) -> "Release":
+        """The same for code that is async.
+
+        Raises:
+            BudgetError: the budget has no room for it.
+        """
+        return self.reserve()
+
+    async def check_room(self) -> None:
+        """See that the budget has room for one call, without reserving it.
+
+        Raises:
+            BudgetError: it has none.
+        """
+        self.ledger.check_room(self, _side())
+
     def note(self, model: str, amounts: Mapping[str, float], *, cached: bool) -> None:
         """Settle one call that was answered, of the code that runs here."""
-        side: Side = "judges" if running_attempt() is None else "agent"
+        self.note_of(_side(), model, amounts, cached=cached)
+
+    def note_of(self, side: Side, model: str, amounts: Mapping[str, float], *, cached: bool) -> None:
+        """The same for code of this side."""
         found = Spent.by(dict(amounts))
         with self.ledger.lock:
             self._seen[side] = self._seen.get(side, _NOTHING) + found
@@ -106,6 +136,16 @@ class Account:
                 self.ledger.pay(side, late, told=found)
         if not cached:
             self.ledger.check_seen(side, model, amounts)
+
+    @property
+    def seen(self) -> Mapping[Side, Spent]:
+        """What its metrics will tell of calls that were settled one by one."""
+        return dict(self._seen)
+
+    def lose(self, seen: Mapping[Side, Spent]) -> None:
+        """Note that its metrics will tell no more than this: what has made its calls since then is lost."""
+        with self.ledger.lock:
+            self._seen = dict(seen)
 
     def settle(
         self, record: ReportCase | ReportCaseFailure, *, made: bool, asked: Collection[str] | None
@@ -135,17 +175,11 @@ class Account:
 
 
 _NOTHING: Final = Spent()
-_ACCOUNT: ContextVar[Account | None] = ContextVar("calipers_account", default=None)
 
 
-def current_account() -> Account | None:
-    """The account of the attempt, or of the judgement, that this code is part of; `None` without a budget."""
-    return _ACCOUNT.get()
-
-
-def use_account(account: Account | None) -> None:
-    """Let what is spent from here on, in the current context, be settled in this account."""
-    _ACCOUNT.set(account)
+def _side() -> Side:
+    """Whose code runs here."""
+    return "judges" if running_attempt() is None else "agent"
 
 
 class Release(Protocol):
@@ -155,43 +189,81 @@ class Release(Protocol):
         """Say that it is over, and by which error if it was not answered."""
 
 
+class Payer(Protocol):
+    """Where what code spends is settled: an `Account`, or in another process the way to one."""
+
+    def reserve(self) -> Release:
+        """As that of an account."""
+        ...
+
+    async def reserve_async(self) -> Release:
+        """As that of an account."""
+        ...
+
+    async def check_room(self) -> None:
+        """As that of an account."""
+        ...
+
+    def note(self, model: str, amounts: Mapping[str, float], *, cached: bool) -> None:
+        """As that of an account."""
+        ...
+
+
+_PAYER: ContextVar[Payer | None] = ContextVar("calipers_payer", default=None)
+
+
+def payer_here() -> Payer | None:
+    """Where what this code spends is settled; `None` without a budget, and outside of attempts and judgements."""
+    return _PAYER.get() if counts_here() else None
+
+
+def use_payer(payer: Payer | None) -> None:
+    """Let what is spent from here on, in the current context, be settled there."""
+    _PAYER.set(payer)
+
+
 def reserve_call() -> Release:
     """Reserve what one call of a model is expected to spend; returns what is to be called when it is over.
 
     Raises:
         BudgetError: the budget has no room for it.
     """
-    account = _ACCOUNT.get()
-    if account is None or not counts_here():
-        return _nothing
-    side: Side = "judges" if running_attempt() is None else "agent"
-    account.ledger.reserve(account, side)
-    return partial(account.ledger.release, account, side)
+    payer = payer_here()
+    return _nothing if payer is None else payer.reserve()
 
 
-def check_room() -> None:
+async def reserve_call_async() -> Release:
+    """The same for code that is async.
+
+    Raises:
+        BudgetError: the budget has no room for it.
+    """
+    payer = payer_here()
+    return _nothing if payer is None else await payer.reserve_async()
+
+
+async def check_room() -> None:
     """See that the budget has room for one call, without reserving it: what makes the call may do so itself.
 
     Raises:
         BudgetError: it has none.
     """
-    account = _ACCOUNT.get()
-    if account is not None and counts_here():
-        account.ledger.check_room(account, "judges" if running_attempt() is None else "agent")
+    if (payer := payer_here()) is not None:
+        await payer.check_room()
 
 
 def _nothing(error: BaseException | None = None) -> None:
     """There is no budget."""
 
 
-@contextmanager
-def reserved() -> Iterator[None]:
+@asynccontextmanager
+async def reserved() -> AsyncIterator[None]:
     """A block that makes one call of a model.
 
     Raises:
         BudgetError: the budget has no room for it.
     """
-    release = reserve_call()
+    release = await reserve_call_async()
     try:
         yield
     except BaseException as error:
@@ -200,7 +272,7 @@ def reserved() -> Iterator[None]:
     release()
 
 
-def _is_cut(error: BaseException) -> bool:
+def is_cut(error: BaseException) -> bool:
     """Whether a call may have been answered, and paid for, though the answer did not arrive in time."""
     # Of the SDKs of OpenAI and Anthropic, which need not be installed.
     names = {kind.__name__ for kind in type(error).__mro__}
@@ -371,15 +443,15 @@ class Ledger:
         """A block in which an attempt is made or judged, with its account; `admitted`: room was reserved for it."""
         account: Account = attempt.account or Account(self)
         attempt.account = account
-        before = _ACCOUNT.get()
-        use_account(account)
+        before = _PAYER.get()
+        use_payer(account)
         with self.lock:
             if admitted:
                 self._flying.add(account)
         try:
             yield account
         finally:
-            use_account(before)
+            use_payer(before)
             with self.lock:
                 self._flying.discard(account)
                 self._begun -= admitted
@@ -471,7 +543,7 @@ class Ledger:
         with self.lock:
             if account.calling[side]:
                 self._let_go(account, side)
-                if error is not None and _is_cut(error):
+                if error is not None and is_cut(error):
                     self._pay_for_cut(account, side)
 
     def _let_go(self, account: Account, side: Side) -> None:

@@ -12,6 +12,7 @@ from typing import Protocol, runtime_checkable
 import msgspec
 
 from calipers.data.attempt import Attempt
+from calipers.run.call_limit import Limits
 from calipers.run.task import Task
 
 
@@ -25,6 +26,10 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds that the task may take, unless the case of an attempt says otherwise."""
     max_concurrency: int | None = None
     """Attempts in flight; `None`: as many as suit the place."""
+    limits: Limits
+    """Which calls of the task share with all others of the run."""
+    has_budget: bool
+    """Whether attempts have an account in which what they spend is settled."""
     give_up: Callable[[str], None]
     """Ends the run early, and says why: the place can make no more attempts."""
     hold: Callable[[float], None]

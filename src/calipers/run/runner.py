@@ -352,10 +352,18 @@ class Run:
         """Attempts in flight at most, unless the options say so by a number."""
         given = self.options.max_concurrency
         if given == "auto":
-            if self.options.engine is None:
+            if self.options.engine is None or self.task.is_async:
                 self.turns = self.limits.attempts(automatic)
             return automatic
         return given or usually
+
+    @property
+    def at_once_elsewhere(self) -> int | None:
+        """Attempts in flight where an engine makes them; `None`: as many as suit it."""
+        given = self.options.max_concurrency
+        if given == "auto":
+            return AUTO_CONCURRENCY if self.task.is_async else None
+        return given
 
     def attempt(self, work: Work) -> Attempt:
         """A fresh attempt for the work."""
@@ -878,7 +886,7 @@ class Run:
             return
         if not in_time:
             attempt.error = self.late(attempt.case)
-            attempt.duration = perf_counter() - start
+            attempt.duration = perf_counter() - start - waited_by(attempt)
 
     def _coroutine(self, attempt: Attempt) -> Coroutine[Any, Any, Any]:
         inputs = attempt.inputs

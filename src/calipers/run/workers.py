@@ -22,7 +22,7 @@ from calipers.data.result import describe_error
 from calipers.process.interrupt import outlast, was_signalled
 from calipers.process.loop import GRACE_SECONDS
 from calipers.process.user_code import settled
-from calipers.run.ledger import Account, GivenUp, use_account
+from calipers.run.ledger import Account, GivenUp, use_payer
 from calipers.run.runner import (
     AUTO_CONCURRENCY,
     AUTO_THREADS,
@@ -328,7 +328,7 @@ class ThreadWorkers:
     def _call(self, attempt: Attempt) -> None:
         begin(attempt)
         if attempt.account is not None:
-            use_account(attempt.account)
+            use_payer(attempt.account)
         start = perf_counter()
         try:
             settle(attempt, self._output(attempt) if self.run.recorder is None else self._traced(attempt))

@@ -64,7 +64,7 @@ class ScriptedModel:
             NoAnswerError: all of them were given.
         """
         self.asks.append(ask)
-        with reserved():
+        async with reserved():
             return await self._answer(ask)
 
     async def _answer(self, ask: Ask) -> Completion:
