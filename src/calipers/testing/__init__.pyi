@@ -28,6 +28,8 @@ from calipers.testing.obedient_model import ObedientModel as ObedientModel
 from calipers.testing.planted_failures import ZOO as ZOO
 from calipers.testing.planted_failures import PlantedTarget as PlantedTarget
 from calipers.testing.planted_failures import calls_to_failure as calls_to_failure
+from calipers.testing.planted_failures import disguised as disguised
+from calipers.testing.planted_failures import shop_turns as shop_turns
 from calipers.testing.player_checks import check_moderator as check_moderator
 from calipers.testing.player_checks import check_target as check_target
 from calipers.testing.player_checks import check_tester as check_tester

@@ -10,6 +10,7 @@ models it has are answered as well, and are no requests.
 """
 
 import base64
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -128,7 +129,10 @@ class ModelServer(HttpServer):
 
 
 class OpenAIServer(ModelServer):
-    """Plays OpenAI's chat completions and Responses API."""
+    """Plays OpenAI's chat completions and Responses API, and completions that echo their prompt.
+
+    In an echo each word is a token, whose log-probability is minus the number of its letters.
+    """
 
     @property
     def url(self) -> str:
@@ -141,8 +145,11 @@ class OpenAIServer(ModelServer):
         return [*super()._keys(received), received.headers.get("api-key", "")]
 
     def _body(self, reply: Reply, received: Received) -> Any:
+        model = self._answering(reply, received)
+        if _is_completion(received):
+            return _completion(reply, received, model)
         made = _response if _is_response(received) else _chat
-        return made(reply, received, self._answering(reply, received))
+        return made(reply, received, model)
 
     def _stream(self, reply: Reply, received: Received) -> list[bytes] | None:
         if at(received, "stream") is not True or reply.raw is not None or reply.status >= 400:
@@ -272,6 +279,10 @@ def _is_response(received: Received) -> bool:
     return received.path.partition("?")[0].endswith("/responses")
 
 
+def _is_completion(received: Received) -> bool:
+    return received.path.partition("?")[0].endswith("/v1/completions")
+
+
 def _ending(reply: Reply, words: Mapping[str, str | None]) -> str | None:
     """How an answer ends, in the protocol's word; a word of another protocol is sent as it is."""
     finish = reply.finish or ("tool_call" if reply.calls else "refused" if reply.refusal else "stop")
@@ -364,6 +375,29 @@ def _chat(reply: Reply, received: Received, model: str) -> dict[str, Any]:
         "completion_tokens_details": {"reasoning_tokens": used.reasoning or 0},
     }
     return _with_usage(made, reply, "usage", told)
+
+
+def _completion(reply: Reply, received: Received, model: str) -> dict[str, Any]:
+    """The prompt, where it is to be echoed, and the answer."""
+    prompt, said = at(received, "prompt") if at(received, "echo") else "", f" {reply.text or ''}"
+    words = list(re.finditer(r"\s*\S+", prompt + said))
+    told = {
+        "tokens": [word[0] for word in words],
+        "token_logprobs": [
+            None if not at_ else -float(len(word[0].strip())) for at_, word in enumerate(words)
+        ],
+        "text_offset": [word.start() for word in words],
+    }
+    choice = {"index": 0, "text": prompt + said, "finish_reason": "length"}
+    logprobs = at(received, "logprobs")
+    made = {
+        "id": "cmpl-1",
+        "object": "text_completion",
+        "model": model,
+        "choices": [{**choice, "logprobs": None if logprobs is None else told}],
+    }
+    used = {"prompt_tokens": len(prompt.split()), "completion_tokens": len(said.split())}
+    return _with_usage(made, reply, "usage", used)
 
 
 def _response(reply: Reply, received: Received, model: str) -> dict[str, Any]:

@@ -29,6 +29,7 @@ from typing import Any
 from calipers.data.argument_checks import check_whole_number
 from calipers.data.attempt import current_attempt
 from calipers.data.case import Case
+from calipers.rollouts.attacks.library import ATTACKS
 from calipers.run.dataset import Dataset
 from calipers.search.factors import Factors
 from calipers.search.proposal import Proposal
@@ -298,6 +299,65 @@ def never_fails() -> PlantedTarget:
 
     space = Factors({"push": range(1, 21), "style": range(1, 13)})
     return PlantedTarget("never_fails", space, answer, (), 0.0, None, len, has_structure=False)
+
+
+_DISGUISES = ("base64", "hex", "leetspeak", "zero_width", "full_width", "spelled_out")
+_OPENINGS = ("", "Hello. ", "Hi, ", "Good morning! ", "hey ")
+_WISHES = (
+    "I would like a refund for the {thing}.",
+    "Where is the {thing} that I ordered?",
+    "Please cancel my order of the {thing}.",
+    "Can I change the address for the {thing}?",
+    "The {thing} arrived broken.",
+    "How much is the {thing} with delivery?",
+    "Is the {thing} still under warranty?",
+    "Do you have the {thing} in blue?",
+)
+_THINGS = ("lamp", "chair", "phone", "bicycle", "kettle", "coat", "desk", "sofa")
+_PLAIN = "none"
+"""The disguise that is none."""
+
+
+def disguised(*, disguises: Sequence[str] = _DISGUISES) -> PlantedTarget:
+    """A shop that fails in two ways: `odd`, at anything in base64, and `ordinary`, at a customer who wants to cancel the order of a sofa.
+
+    The first is quickly found and hardly ever said; the second is rarer in the space, and half the way there raises half the alarm. `shop_turns` has turns of its
+    customers, who know no disguise. It is not in `ZOO`, which is about the number of calls alone.
+    """
+
+    def answer(text: str, _: random.Random) -> tuple[str | None, float]:
+        if "base64" in text:
+            return "odd", 1.0
+        met = (_WISHES[2].partition("{")[0] in text) + (_THINGS[-1] in text)
+        return ("ordinary", 1.0) if met == 2 else (None, 0.45 * met)
+
+    def build(opening: str, wish: str, thing: str, disguise: str) -> str:
+        text = opening + wish.format(thing=thing)
+        return text if disguise == _PLAIN else ATTACKS[disguise].change(text, random.Random(text))  # noqa: S311 - chance, not secrets
+
+    space = Factors(
+        {"opening": _OPENINGS, "wish": _WISHES, "thing": _THINGS, "disguise": (_PLAIN, *disguises)},
+        build=build,
+    )
+    ways = len(disguises) + 1
+    plain = 1 / (len(_WISHES) * len(_THINGS))
+    # Some disguises leave words that can be read; they are counted rather than reasoned about.
+    readable = sum(
+        answer(build("", _WISHES[2], _THINGS[-1], each), random.Random(0))[0] == "ordinary"  # noqa: S311 - chance, not secrets
+        for each in disguises
+    )
+    probability = ("base64" in disguises) / ways + (1 + readable) * plain / ways
+    smallest = f"{_WISHES[2].partition('{')[0]}{_THINGS[-1]}"
+    return PlantedTarget("disguised", space, answer, ("odd", "ordinary"), probability, smallest, _words_of)
+
+
+def shop_turns(number: int = 120, *, seed: int = 0) -> list[str]:
+    """What customers of the shop of `disguised` say, who know no disguise: a reference for `calipers.search.Realism`."""
+    check_whole_number("number", number, at_least=1)
+    rng = random.Random(f"shop {seed}")  # noqa: S311 - chance, not secrets
+    return [
+        rng.choice(_OPENINGS) + rng.choice(_WISHES).format(thing=rng.choice(_THINGS)) for _ in range(number)
+    ]
 
 
 ZOO: Mapping[str, Callable[..., PlantedTarget]] = MappingProxyType(
