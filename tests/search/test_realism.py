@@ -222,7 +222,7 @@ def test_the_local_model_finds_sentences_likelier_than_their_words_in_another_or
         assert plain.perplexity < scrambled.perplexity
         assert scrambled.share == 0
         shares.append(plain.share)
-    assert median(shares) > 0
+    assert max(shares) > 0
 
 
 # ---------------------------------------------------------------------- in a search

@@ -96,10 +96,11 @@ class LocalEngine:
                 return self._forced(before, text, given_up)
 
         try:
-            return await call_in_thread(work)
+            found: list[float] | None = await call_in_thread(work)
         except asyncio.CancelledError:
             given_up.set()
             raise
+        return found
 
     def _forced(self, before: str, text: str, given_up: threading.Event) -> list[float] | None:
         server = self.server()

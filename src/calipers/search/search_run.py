@@ -75,8 +75,8 @@ async def search(
     if (
         isinstance(objective, Objective) and objective.realism is None
     ):  # it would count as a score, and low ones are what a search looks for
-        given = next((each for each in judges if isinstance(each, Realism)), None)
-        objective = replace(objective, realism=given, weight=0.0)
+        judging = next((each for each in judges if isinstance(each, Realism)), None)
+        objective = replace(objective, realism=judging, weight=0.0)
     _check(strategy, objective, options)
     if objective.realism is not None and objective.realism not in judges:
         judges.append(objective.realism)
