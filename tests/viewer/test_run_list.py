@@ -1,11 +1,15 @@
 """The list of runs: pages, orders, filters, and counts that come by themselves."""
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 
 from calipers.stores import MemoryStore, SqliteStore, open_store
+from calipers.stores.run_info import Owner, RunInfo
 from calipers.testing import ServedViewer
 from calipers.viewer.cursor import Cursor
 from calipers.viewer.refusal import Refusal
+from calipers.viewer.run_answer import run_answer
 from calipers.viewer.run_counter import RunCounter
 from calipers.viewer.run_filter import RUN_FIELDS, RunFilter
 from calipers.viewer.run_list import SORTS, RunList, runs_answer, sorted_rows
@@ -60,6 +64,26 @@ def test_a_run_that_was_never_counted_is_listed_at_once_without_a_rate(tmp_path)
         assert counted(viewed).rows[0].cases == 4
         assert store.run(run).totals is None, "a viewer that only reads keeps the counts to itself"
         viewed.close()
+
+
+def test_the_list_and_the_page_of_a_run_say_how_long_it_took_as_its_report_does(viewed):
+    for row in runs_answer(viewed).rows:
+        with viewed.reading() as store:
+            report = store.report(row.id, keep="none")
+        assert row.seconds == run_answer(viewed, row.id).run.seconds == report.duration
+
+
+def test_a_run_whose_process_is_gone_took_until_its_last_sign_of_life():
+    began = datetime(2026, 4, 1, 9, tzinfo=UTC)
+    info = RunInfo(
+        name="killed",
+        status="running",
+        started_at=began.isoformat(),
+        heartbeat=(began + timedelta(seconds=7)).isoformat(),
+        owner=Owner(pid=1, host="another machine"),
+    )
+    row = run_row(info)
+    assert (row.state, row.seconds) == ("abandoned", 7.0)
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])

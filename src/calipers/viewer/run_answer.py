@@ -57,7 +57,7 @@ def run_answer(viewed: ViewedStore, run: str) -> RunAnswer:
     is_settled = corrections is not None
     row = run_row(info, totals=report.totals, look=look)
     return RunAnswer(
-        run=row if report.duration is None else msgspec.structs.replace(row, seconds=report.duration),
+        run=row,
         revision=revision,
         facts=says.facts,
         alerts=[wire_line(line) for line in _alerts(says)],

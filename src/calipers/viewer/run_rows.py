@@ -30,7 +30,7 @@ def run_row(info: RunInfo, *, totals: Totals | None = None, look: Look | None = 
         state=state_of(info),
         started_at=info.started_at,
         ended_at=info.ended_at,
-        seconds=seconds_of(info.started_at, info.ended_at),
+        seconds=_seconds(info, ending.get("duration")),
         attempts=info.attempts,
         total=info.total,
         cases=None if totals is None else totals.counts.cases,
@@ -51,6 +51,14 @@ def run_row(info: RunInfo, *, totals: Totals | None = None, look: Look | None = 
         shard=info.shard,
         damaged=info.damaged,
     )
+
+
+def _seconds(info: RunInfo, duration: object) -> float | None:
+    """How long a run took as its report says; of one without a report, until it ended or gave its last sign of life."""
+    if isinstance(duration, float | int):
+        return float(duration)
+    last = info.heartbeat if info.is_abandoned() else None
+    return seconds_of(info.started_at, info.ended_at or last)
 
 
 def state_of(info: RunInfo) -> RunState:
