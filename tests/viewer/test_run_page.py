@@ -69,6 +69,52 @@ def test_three_presses_lead_from_the_list_to_the_reason_of_the_worst_failure(des
     assert "expected" in page.get_by_role("region", name="Why").inner_text()
 
 
+def test_three_keys_lead_from_the_list_to_the_worst_failure(desk, visit):
+    page = visit(desk, "/runs")
+    page.locator(".row-link").first.wait_for()
+    for key in ("j", "Enter"):
+        page.keyboard.press(key)
+    worst = page.get_by_role("link", name="Show the worst")
+    worst.wait_for()
+    address = worst.get_attribute("href")
+    page.keyboard.press("f")
+    page.get_by_role("region", name="Why").wait_for()
+    assert page.url == desk.url + address
+
+
+def test_on_a_phone_what_went_wrong_is_read_without_moving_it(run_page):
+    page = run_page("desk v1", width=390)
+    table = page.get_by_role("group", name="What went wrong")
+    table.locator("tbody tr").first.wait_for()
+    assert table.evaluate("each => each.scrollWidth - each.clientWidth") <= 0
+    first = table.locator("tbody tr").first.inner_text()
+    assert "filed under" in first
+    assert "cases" in first
+    assert "%" in first
+
+
+def test_a_table_of_cases_shows_the_words_of_an_input_and_a_phone_opens_its_row(run_page, desk):
+    page = run_page("desk v1")
+    page.keyboard.press("Enter")
+    row = page.locator("[role=row][data-row]").first
+    row.wait_for()
+    assert "question: Order 1000 was late: what about refund?" in row.inner_text()
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.locator(".narrow-case").first.click()
+    page.get_by_role("region", name="Why").wait_for()
+
+
+def test_a_view_of_a_case_stands_below_its_name(run_page):
+    page = run_page("desk v1")
+    page.keyboard.press("f")
+    page.get_by_role("region", name="Why").wait_for()
+    page.keyboard.press("3")
+    view = page.locator(".case-view .in-out")
+    view.wait_for()
+    assert page.locator(".in-out").count() == 1
+    assert view.bounding_box()["y"] > page.locator(".views").bounding_box()["y"]
+
+
 def test_two_presses_lead_from_the_list_to_what_a_version_changed(desk, visit):
     page = visit(desk, "/runs")
     page.get_by_role("link", name="desk v2").click()

@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-import msgspec
-
 from calipers.data.human_label import HumanLabel
 from calipers.data.record import ReportCase, ReportCaseFailure
 from calipers.data.result import EvaluationResult, EvaluatorFailure, EvalVerdict, SkippedEvaluation, kind_of
@@ -27,6 +25,7 @@ from calipers.views.rollout_tree import rollout_tree
 from calipers.views.transcript import rollout_transcript
 
 from .attempt_parts import AttemptParts
+from .charts import tree_turns
 from .hearing import hearing
 from .label_item import person_label
 from .shown_talk import shown_talk, value_with_talk
@@ -238,7 +237,7 @@ def _tree(data: Any) -> list[TreeTurn]:
         nodes = rollout_tree(data).nodes
     except (CalipersError, ValueError, TypeError):
         return []
-    return [TreeTurn(**msgspec.structs.asdict(node)) for node in nodes]
+    return tree_turns(nodes)
 
 
 def _hearing(parts: AttemptParts) -> Hearing | None:

@@ -3,7 +3,7 @@
 What an analysis says is decided in `views.analysis_statement`. A drawing has its points in a table, too, for readers who cannot see it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, assert_never
 
 from calipers.data.argument_checks import is_number
@@ -20,6 +20,7 @@ from calipers.report.analysis import (
     RocCurve,
     ScalarResult,
     TableResult,
+    TreeNode,
     TreePlot,
     some,
 )
@@ -221,19 +222,23 @@ def _line_plot(analysis: LinePlot) -> Chart:
 
 
 def _tree(analysis: TreePlot) -> Chart:
-    nodes = [
+    facts = [f"{plural(analysis.left_out, 'more step')} not shown"] if analysis.left_out else []
+    return _chart(analysis, "tree", nodes=tree_turns(analysis.nodes), facts=facts)
+
+
+def tree_turns(nodes: Iterable[TreeNode]) -> list[TreeTurn]:
+    """The turns of a tree, whose labels stand beside their texts and not in them."""
+    return [
         TreeTurn(
             depth=node.depth,
             tone=node.tone,
             label=node.label,
             outcome=node.outcome,
-            text=node.text,
+            text=node.text.removeprefix(f"{node.label}: "),
             answer=node.answer,
         )
-        for node in analysis.nodes
+        for node in nodes
     ]
-    facts = [f"{plural(analysis.left_out, 'more step')} not shown"] if analysis.left_out else []
-    return _chart(analysis, "tree", nodes=nodes, facts=facts)
 
 
 def _aggregate(analysis: Aggregate) -> Chart:

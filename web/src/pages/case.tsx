@@ -230,10 +230,11 @@ function AttemptPage({ answer, attempt, query }: AttemptProps) {
     <>
       <Why attempt={attempt} />
       <Facts answer={answer} attempt={attempt} />
-      {view !== "json" && <InOut answer={answer} attempt={attempt} isFull={view === "io"} isDiff={isDiff} onDiff={turnDiff} />}
+      {(view === "talk" || view === "waterfall") && <InOut answer={answer} attempt={attempt} isFull={false} isDiff={isDiff} onDiff={turnDiff} />}
       <Views views={views} view={view} />
       <div class="case-view">
         <Suspense fallback={<Waiting />}>
+          {view === "io" && <InOut answer={answer} attempt={attempt} isFull isDiff={isDiff} onDiff={turnDiff} />}
           {view === "json" && <JsonView answer={answer} attempt={attempt} />}
           {view === "talk" && <TalkOf answer={answer} attempt={attempt} at={at} change={change} />}
           {view === "waterfall" && attempt.trace && <TraceOf answer={answer} attempt={attempt} look="waterfall" at={at} change={change} />}

@@ -9,6 +9,7 @@ import type { Column } from "../parts/column";
 import { useIsNarrow } from "../parts/display";
 import { FilterBar, Facets } from "../parts/filter";
 import { Icon } from "../parts/icon";
+import { jsonInWords } from "../parts/json-text";
 import { KeyCap } from "../parts/key";
 import { Menu } from "../parts/menu";
 import { Marks, MarkShape } from "../parts/mark";
@@ -190,7 +191,7 @@ function allColumns(results: CaseColumn[], rows: CaseRow[], link: (row: CaseRow)
     title: texts[name],
     width,
     usual,
-    cell: (row) => (row[name] ? <Text text={row[name]} /> : null),
+    cell: (row) => (row[name] ? <Text text={row[name]} line={oneLine(name === "why" ? row[name] : jsonInWords(row[name]), 200)} /> : null),
   });
   return [
     {
@@ -214,9 +215,9 @@ function allColumns(results: CaseColumn[], rows: CaseRow[], link: (row: CaseRow)
       ),
     },
     { name: "marks", title: texts.marks, about: texts.marksAbout, width: [marksWidth(rows)], sort: "mark", usual: true, cell: (row) => <Marks marks={row.marks} /> },
-    long("why", [190, 2.2], true),
-    long("input", [100, 1.2], true),
-    long("output", [100, 1], true),
+    long("why", [230, 2.2], true),
+    long("input", [150, 1.2], true),
+    long("output", [150, 1.2], true),
     long("expected", [110, 1], false),
     ...results.map((result, index): CaseTableColumn => {
       const decimals = decimalsOf(rows.map((row) => row.values[index] ?? null));
@@ -239,8 +240,7 @@ function allColumns(results: CaseColumn[], rows: CaseRow[], link: (row: CaseRow)
   ];
 }
 
-function Text({ text }: { text: string }) {
-  const line = oneLine(text, 200);
+function Text({ text, line = oneLine(text, 200) }: { text: string; line?: string }) {
   return <span title={line.length > 30 ? oneLine(text, 400) : undefined}>{line}</span>;
 }
 

@@ -14,6 +14,7 @@ import { Forest } from "../parts/forest";
 import { KeyCap } from "../parts/key";
 import { Menu } from "../parts/menu";
 import { Answered, Page } from "../parts/page";
+import { WithCode } from "../parts/line";
 import { oneLine, Plain } from "../parts/plain";
 import { Reading, useReading } from "../parts/reading";
 import { SimpleTable } from "../parts/simple-table";
@@ -213,7 +214,7 @@ function Warnings({ pair }: { pair: ComparedPair }) {
       <ul>
         {pair.warnings.map((warning) => (
           <li key={warning}>
-            <Plain text={warning} />
+            <WithCode text={warning} />
           </li>
         ))}
       </ul>

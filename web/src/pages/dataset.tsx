@@ -2,7 +2,6 @@
 import { call, useAnswer } from "../api";
 import { useCounted } from "../counted";
 import { useRunsChanged } from "../events";
-import { number } from "../numbers";
 import type { Column } from "../parts/column";
 import { EstimateView, spokenEstimate } from "../parts/estimate";
 import { Figure } from "../parts/figure";
@@ -124,8 +123,6 @@ function columnsOf(isRate: boolean): Column<TrendPoint>[] {
       ),
     },
     { name: "value", title: TEXTS.dataset.value, cell: (point) => point.estimate && <EstimateView estimate={point.estimate} isRate={isRate} />, plain: (point) => point.estimate?.value },
-    { name: "low", title: TEXTS.dataset.low, end: true, cell: (point) => bound(point.estimate?.interval?.low, isRate), plain: (point) => point.estimate?.interval?.low },
-    { name: "high", title: TEXTS.dataset.high, end: true, cell: (point) => bound(point.estimate?.interval?.high, isRate), plain: (point) => point.estimate?.interval?.high },
     { name: "cases", title: texts.cases, end: true, cell: (point) => point.estimate?.n_units ?? null, plain: (point) => point.estimate?.n_units },
     { name: "cost", optional: true, title: texts.cost, end: true, cell: (point) => point.cost?.text ?? null, plain: (point) => point.cost?.dollars },
     { name: "commit", optional: true, title: texts.commit, cell: (point) => <Commit row={point} />, plain: (point) => point.commit },
@@ -133,8 +130,4 @@ function columnsOf(isRate: boolean): Column<TrendPoint>[] {
     { name: "break", optional: true, title: TEXTS.dataset.changed, cell: (point) => (point.break_before.length ? <span class="tone-warn in-words">{point.break_before.join(", ")}</span> : null), plain: (point) => point.break_before.join(", ") },
     { name: "started", title: texts.started, end: true, cell: (point) => <Ago at={point.started_at} />, plain: (point) => point.started_at },
   ];
-}
-
-function bound(value: number | undefined, isRate: boolean) {
-  return value === undefined ? null : isRate ? (100 * value).toFixed(1) : number(value);
 }

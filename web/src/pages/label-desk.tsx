@@ -9,6 +9,7 @@ import { drop, outbox, send, sendAgain, sendAll, useOutbox, useSent, withdraw, t
 import { KeyCap } from "../parts/key";
 import { Page, Trouble, Waiting } from "../parts/page";
 import { setPerson, usePerson } from "../parts/person";
+import { WithCode } from "../parts/line";
 import { Plain, oneLine } from "../parts/plain";
 import { TalkView } from "../parts/talk";
 import { Value } from "../parts/value";
@@ -340,7 +341,7 @@ function Bar({ question, item, desk, readOnly }: BarProps) {
         )}
         <Saving desk={desk} />
       </div>
-      {readOnly && <p class="quiet">{WORDS.readOnly}</p>}
+      {readOnly && <p class="quiet"><WithCode text={WORDS.readOnly} /></p>}
       {isNoting ? (
         <NoteInput note={note} onDone={(text) => (setNote(text), setNoting(false))} />
       ) : (

@@ -4,6 +4,7 @@ import { call, useAnswer } from "../api";
 import { count, plural } from "../numbers";
 import { Answered, Page } from "../parts/page";
 import { setPerson, usePerson } from "../parts/person";
+import { WithCode } from "../parts/line";
 import { Plain, oneLine } from "../parts/plain";
 import { labelPage } from "../parts/question";
 import { Missing, SimpleTable } from "../parts/simple-table";
@@ -95,7 +96,7 @@ function Start({ answer, query }: { answer: LabelsAnswer; query: URLSearchParams
   const [run, setRun] = useState(query.get("run") ?? answer.runs[0]?.id ?? "");
   const names = answer.runs.find((each) => each.id === run)?.evaluators ?? [];
   const session = useSession();
-  if (session?.read_only) return <p class="quiet">{WORDS.readOnly}</p>;
+  if (session?.read_only) return <p class="quiet"><WithCode text={WORDS.readOnly} /></p>;
   if (!answer.runs.length) return <p class="quiet">{WORDS.noRuns}</p>;
   const begin = (event: SubmitEvent) => {
     event.preventDefault();

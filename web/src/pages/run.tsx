@@ -7,6 +7,7 @@ import { useKeys } from "../keys";
 import { count, percent, plural, seconds } from "../numbers";
 import { ChartView } from "../parts/chart";
 import type { Column } from "../parts/column";
+import { useIsNarrow } from "../parts/display";
 import { DrawnTableView } from "../parts/drawn-table";
 import { DifferenceGlyph, EstimateGlyph, EstimateView, differenceOf, extentOf, spokenEstimate } from "../parts/estimate";
 import { KeyCap } from "../parts/key";
@@ -48,7 +49,7 @@ export default function Run({ place, run }: PageProps<"run">) {
   useKeys(TEXTS.run.title, [
     { keys: "Enter", does: TEXTS.run.casesKey, run: () => go(cases()) },
     { keys: "x", does: TEXTS.tables.mark, run: () => toggle(id) },
-    { keys: "c", does: TEXTS.runs.compareKey, when: marked.length >= 2, run: () => go(compareAddress(marked)) },
+    { keys: "c", does: TEXTS.runs.compareKey, run: () => go(compareAddress(marked)) },
   ]);
   return (
     <Page
@@ -158,7 +159,6 @@ function Report({ answer, row, progress, place, cases }: ReportOptions) {
     <div class="run-page">
       <div class="run-main">
         {row.state === "running" && <InFlight row={row} isAlone={answer.headline === null} />}
-        {answer.index.state === "reading" && <Reading read={progress?.index?.read ?? answer.index.read} of={answer.index.of} />}
         {isEmpty && <p class="empty">{TEXTS.run.noAttempts}</p>}
         {answer.headline ? (
           <HeadlineView headline={answer.headline} cases={cases} hasFaults={answer.faults} />
@@ -184,6 +184,7 @@ function Report({ answer, row, progress, place, cases }: ReportOptions) {
             <DrawnTableView label={TEXTS.run.evaluators} table={answer.evaluators} most={FEW_EVALUATORS} />
           </section>
         )}
+        {answer.index.state === "reading" && <Reading read={progress?.index?.read ?? answer.index.read} of={answer.index.of} />}
         {!isEmpty && <Groups run={answer.run.id} revision={answer.revision} place={place} cases={cases} />}
         {answer.slices.length > 0 && <Slices run={answer.run.id} revision={answer.revision} fields={answer.slices} evaluators={row.evaluators} place={place} cases={cases} />}
         {answer.charts.length > 0 && (
@@ -304,6 +305,8 @@ function Groups({ run, revision, place, cases }: { run: string; revision: string
   const byMeaning = place.query.get("groups") === "meaning" && offersMeaning;
   const asked = useAnswer<GroupsAnswer>(call(`/runs/${encodeURIComponent(run)}/groups`, { by: byMeaning ? "meaning" : null }));
   const { answer } = asked;
+  const worst = answer?.groups[0];
+  useKeys(TEXTS.run.title, [{ keys: "f", does: TEXTS.run.worst, when: worst !== undefined, run: () => worst && go(exampleOf(run, worst)) }]);
   useEffect(() => asked.again(), [revision]);
   useCounted(answer?.is_ready === false, asked);
   const isSame = asked.isCurrent && answer?.by === (byMeaning ? "meaning" : "said");
@@ -324,6 +327,11 @@ function Groups({ run, revision, place, cases }: { run: string; revision: string
           </span>
         )}
         <span class="quiet">{byMeaning ? TEXTS.run.meaningAbout : TEXTS.run.groupsAbout}</span>
+        {worst && (
+          <a href={exampleOf(run, worst)} title={TEXTS.run.worst}>
+            {TEXTS.run.worstShort} <KeyCap name="f" />
+          </a>
+        )}
       </div>
       {asked.error ? <Trouble error={asked.error} again={asked.again} /> : !isSame || !answer.is_ready ? <Waiting lines={4} /> : <GroupTable key={answer.by} run={run} answer={answer} cases={cases} />}
     </section>
@@ -332,7 +340,8 @@ function Groups({ run, revision, place, cases }: { run: string; revision: string
 
 function GroupTable({ run, answer, cases }: { run: string; answer: GroupsAnswer; cases: (q?: string) => string }) {
   const byMeaning = answer.by === "meaning";
-  const columns = groupColumns(run, cases, byMeaning);
+  const all = groupColumns(run, cases, byMeaning);
+  const columns = useIsNarrow() ? narrowColumns(all) : all;
   if (!answer.groups.length) return <p class="quiet">{byMeaning ? TEXTS.run.noneSimilar : groupsNote(answer)}</p>;
   return (
     <SimpleTable
@@ -355,9 +364,13 @@ function groupsNote(answer: GroupsAnswer): string {
   return parts.join(" · ");
 }
 
+/** The address of the case that stands for a group. */
+function exampleOf(run: string, group: FailureGroup): string {
+  return address(["runs", run, "cases", group.example], { q: group.filter });
+}
+
 function groupColumns(run: string, cases: (q?: string) => string, byMeaning: boolean): Column<FailureGroup>[] {
   const texts = TEXTS.run.groupColumns;
-  const example = (group: FailureGroup) => address(["runs", run, "cases", group.example], { q: group.filter });
   const columns: Column<FailureGroup>[] = [
     {
       name: "said",
@@ -368,7 +381,7 @@ function groupColumns(run: string, cases: (q?: string) => string, byMeaning: boo
       cell: (group) => (
         <span class="group-said">
           <MarkShape mark={group.mark} named />
-          <a class="group-text" href={group.filter ? cases(group.filter) : example(group)} title={oneLine(group.said, 400)}>
+          <a class="group-text" href={group.filter ? cases(group.filter) : exampleOf(run, group)} title={oneLine(group.said, 400)}>
             {group.said ? <Plain text={oneLine(group.said, 200)} /> : <span class="quiet">{TEXTS.run.saidNothing}</span>}
           </a>
         </span>
@@ -387,7 +400,7 @@ function groupColumns(run: string, cases: (q?: string) => string, byMeaning: boo
           <span class="share-track" aria-hidden="true">
             <span class="share-bar" style={{ width: `${100 * group.share}%` }} />
           </span>
-          {percent(group.share)}
+          <span class="share-text">{percent(group.share)}</span>
         </span>
       ),
     },
@@ -413,13 +426,40 @@ function groupColumns(run: string, cases: (q?: string) => string, byMeaning: boo
       title: texts.example,
       plain: (group) => group.example_name,
       cell: (group) => (
-        <a class="clip" href={example(group)}>
+        <a class="clip" href={exampleOf(run, group)}>
           <Plain text={oneLine(group.example_name, 60)} />
         </a>
       ),
     },
   ];
   return byMeaning ? columns.filter((column) => column.name !== "evaluator") : columns;
+}
+
+/** Where there is little room: what was said in full, and below it what the other columns have. */
+function narrowColumns(columns: Column<FailureGroup>[]): Column<FailureGroup>[] {
+  const [said, ...others] = columns as [Column<FailureGroup>, ...Column<FailureGroup>[]];
+  return [
+    {
+      ...said,
+      shrinks: false,
+      cell: (group) => (
+        <div class="group-narrow">
+          {said.cell(group)}
+          <div class="group-about">
+            {others.map((column) => {
+              const content = column.cell(group);
+              return content === null ? null : (
+                <span key={column.name}>
+                  {content}
+                  {column.name === "cases" && ` ${group.cases === 1 ? TEXTS.run.groupCase : TEXTS.run.groupCases}`}
+                </span>
+              );
+            })}
+          </div>
+        </div>
+      ),
+    },
+  ];
 }
 
 // ---------------------------------------------------------------------- slices

@@ -46,7 +46,7 @@ export default function Runs({ place }: PageProps) {
   const byId = new Map(shown.map((row) => [row.id, row]));
   const [here, move] = useRowKeys(shown, toggle);
   useKeys(TEXTS.runs.title, [
-    { keys: "c", does: TEXTS.runs.compareKey, when: marked.length >= 2, run: () => go(compareAddress(marked)) },
+    { keys: "c", does: TEXTS.runs.compareKey, run: () => go(compareAddress(marked)) },
   ]);
   const change = (changes: Record<string, string | null>) => go(withQuery(changes), { replace: true });
   const columns = useColumns(marked, toggle, here, move);
@@ -156,7 +156,7 @@ function useRowKeys(rows: RunRow[], toggle: (run: string) => void): [string | nu
     rows.map((row) => row.id),
     (run) => go(address(["runs", run])),
   );
-  useKeys(TEXTS.keys.table, [{ keys: "x", does: TEXTS.tables.mark, when: here !== null, run: () => here && toggle(here) }]);
+  useKeys(TEXTS.keys.table, [{ keys: "x", does: TEXTS.tables.mark, when: rows.length > 0, run: () => here && toggle(here) }]);
   return [here, setHere];
 }
 
@@ -184,7 +184,7 @@ function useColumns(marked: string[], toggle: (run: string) => void, here: strin
         </span>
       ),
     },
-    { name: "rate", title: texts.rate, about: texts.rateAbout, sort: "rate", largestFirst: true, cell: (row) => row.rate && <EstimateView estimate={row.rate} isRate={true} /> },
+    { name: "rate", title: texts.rate, about: texts.rateAbout, sort: "rate", largestFirst: true, cell: (row) => <Rate row={row} /> },
     { name: "gate", title: texts.gate, optional: true, plain: (row) => row.gate?.outcome, cell: (row) => row.gate && <GateView gate={row.gate} /> },
     { name: "started", title: texts.started, sort: "started_at", largestFirst: true, cell: (row) => <span class="one-line"><Ago at={row.started_at} /></span> },
     { name: "dataset", title: texts.dataset, sort: "dataset", optional: true, plain: (row) => row.dataset, cell: (row) => row.dataset && <DatasetLink name={row.dataset} /> },
@@ -195,6 +195,19 @@ function useColumns(marked: string[], toggle: (run: string) => void, here: strin
     { name: "task", title: texts.task, sort: "task", cell: (row) => <TaskName row={row} /> },
     { name: "commit", title: texts.commit, sort: "commit", optional: true, plain: (row) => row.commit, cell: (row) => <Commit row={row} /> },
   ];
+}
+
+/** The share that passed; of a run that was not counted yet, that it will be. */
+function Rate({ row }: { row: RunRow }) {
+  if (row.rate) return <EstimateView estimate={row.rate} isRate={true} />;
+  const isCounted = row.cases !== null || row.state === "running" || row.damaged !== null;
+  return isCounted ? (
+    <span class="missing">{TEXTS.app.missing}</span>
+  ) : (
+    <span class="quiet" title={TEXTS.runs.countingAbout}>
+      {TEXTS.runs.counting}
+    </span>
+  );
 }
 
 /** How many cases there are; of a run that is not complete, also how far it came. */
@@ -242,7 +255,12 @@ function MarkBox({ row, marked, toggle }: { row: RunRow; marked: string[]; toggl
 
 /** The runs that are marked, and the way to compare them. */
 function Marked({ marked, byId, toggle }: { marked: string[]; byId: Map<string, RunRow>; toggle: (run: string) => void }) {
-  if (!marked.length) return <span class="quiet">{TEXTS.runs.markHint}</span>;
+  if (!marked.length)
+    return (
+      <span class="quiet">
+        {TEXTS.runs.markHint} <KeyCap name="x" />
+      </span>
+    );
   return (
     <>
       <ul class="filter-terms marked-runs" aria-label={TEXTS.runs.marked}>
@@ -307,7 +325,7 @@ function NarrowList({ rows, marked, toggle }: { rows: RunRow[]; marked: string[]
             </span>
           </div>
           <div class="two-lines narrow-second">
-            {row.rate ? <EstimateView estimate={row.rate} isRate={true} /> : <span class="missing">{TEXTS.app.missing}</span>}
+            <Rate row={row} />
             <span class="grow" />
             {row.gate && <GateView gate={row.gate} />}
             <span class="number">{row.cost ? `${row.cost.at_least ? "≥ " : ""}${dollars(row.cost.dollars)}` : ""}</span>

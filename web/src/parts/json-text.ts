@@ -124,6 +124,27 @@ export function decoded(literal: string): string {
 }
 
 /** Whether a text could be JSON of an object or an array; it is not read to its end. */
+/** The beginning of an object or a list of them in the words that it has, for a line of a table: `question: Where is it?, order: 17`. Other texts stay as they are. */
+export function jsonInWords(text: string): string {
+  if (!/^\[?\{\s*"/.test(text)) return text;
+  let depth = text.startsWith("[") ? -1 : 0;
+  return text.replace(/"((?:[^"\\]|\\.)*)(?:"|$)(\s*:\s*)?|[{}[\],]/g, (part, said: string | undefined, colon: string | undefined) => {
+    if (said !== undefined) return spokenString(said) + (colon ? ": " : "");
+    if (part === ",") return ", ";
+    const isOuter = "{[".includes(part) ? depth++ < 1 : --depth < 1;
+    return isOuter ? "" : part;
+  });
+}
+
+/** A string of JSON without its escapes; one that was cut within an escape as it is. */
+function spokenString(said: string): string {
+  try {
+    return JSON.parse(`"${said}"`) as string;
+  } catch {
+    return said;
+  }
+}
+
 export function looksLikeJson(text: string): boolean {
   const start = text.slice(0, 200).trimStart();
   if (!/^(\{\s*("|\}|$)|\[)/.test(start)) return false;

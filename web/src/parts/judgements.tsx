@@ -34,15 +34,14 @@ export function Judgements({ judgements, notRun = [] }: { judgements: CellJudgem
           </button>
         </li>
       )}
-      {notRun.map((name) => (
-        <li key={`not ${name}`} class="judgement">
+      {notRun.length > 0 && (
+        <li class="judgement">
           <MarkShape mark="skip" />
-          <span class="judgement-name">
-            <Plain text={name} />
+          <span class="judgement-not-run quiet">
+            {TEXTS.case.notRun}: <Plain text={notRun.join(", ")} />
           </span>
-          <span class="quiet">{TEXTS.case.notRun}</span>
         </li>
-      ))}
+      )}
     </ul>
   );
 }

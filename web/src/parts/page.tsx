@@ -5,6 +5,7 @@ import type { Asked, Refused } from "../api";
 import { go, here, rowToReturnTo } from "../router";
 import { useKeys } from "../keys";
 import { TEXTS } from "../texts";
+import { WithCode } from "./line";
 import { visible } from "./plain";
 
 export interface Crumb {
@@ -108,7 +109,7 @@ export function Trouble({ error, again }: { error: Refused; again?: () => void }
   return (
     <div class="trouble" role="alert">
       <p class="trouble-head">{HEADS[code] ?? TEXTS.trouble.other}</p>
-      <p>{isOffline ? TEXTS.trouble.offlineWay : message}</p>
+      <p>{isOffline ? <WithCode text={TEXTS.trouble.offlineWay} /> : message}</p>
       <p class="trouble-ways">
         {!isMissing && again && (
           <button type="button" onClick={again}>

@@ -45,7 +45,8 @@ interface PlotOptions {
 
 const RIGHT = 22;
 const TOP = 12;
-const BOTTOM = 40;
+/** Below the axis: room for its numbers, and for its name where it has one. */
+const BOTTOM = { named: 40, bare: 24 };
 const COLOURS = 6;
 /** About the width of a letter. */
 const LETTER = 6.2;
@@ -73,7 +74,7 @@ export function Plot(options: PlotOptions) {
   const [y0, y1] = options.yRange ?? (isRate ? [0, 1] : rangeOf(lines));
   const left = yLabel ? 60 : 46;
   const right = width - RIGHT;
-  const bottom = height - BOTTOM;
+  const bottom = height - (xLabel ? BOTTOM.named : BOTTOM.bare);
   const px = (x: number) => left + ((x - x0) / (x1 - x0 || 1)) * (right - left);
   const py = (y: number) => bottom - ((Math.min(Math.max(y, y0), y1) - y0) / (y1 - y0 || 1)) * (bottom - TOP);
   const yTicks = ticks(y0, y1, Math.max(Math.floor((bottom - TOP) / 42), 2));

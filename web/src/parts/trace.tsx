@@ -56,7 +56,8 @@ function useSteps(root: string, answer: TraceAnswer) {
 function Loaded({ root, answer, summary, look, at, onAt }: TraceProps & { root: string; answer: TraceAnswer }) {
   const { steps, load, loadAfter, isLoading, problem } = useSteps(root, answer);
   const bodies = useMemo(() => new Bodies(root), [root]);
-  const [selected, setSelected] = useState<number | null>(at ?? summary.failed_step);
+  const [chosen, setSelected] = useState<number | null>(at ?? summary.failed_step);
+  const selected = chosen ?? (look === "waterfall" ? (steps.id[0] ?? null) : null);
   const [folded, setFolded] = useState<ReadonlySet<number>>(new Set());
   const [kinds, setKinds] = useState<ReadonlySet<StepKind> | null>(null);
   const [onlyFailed, setOnlyFailed] = useState(false);

@@ -373,6 +373,9 @@ function Grid<Row, Answer extends Rows<Row>>(options: VirtualTableOptions<Row, A
                       event.preventDefault();
                       onPeek(row, at);
                     } else keepPlace(list, at, top);
+                  } else if (!link && isNarrow && !event.defaultPrevented) {
+                    keepPlace(list, at, top);
+                    go(options.link(row));
                   }
                 }}
               >

@@ -153,7 +153,7 @@ function nearest(rowOf: Int32Array, at: number): number {
 }
 
 function Scale({ span, hasTimes }: { span: Span; hasTimes: boolean }) {
-  if (!hasTimes) return <span class="waterfall-scale">{TEXTS.trace.noTimes}</span>;
+  if (!hasTimes) return <span class="waterfall-scale" />;
   const long = span.to - span.from;
   return (
     <span class="waterfall-scale">
