@@ -160,7 +160,7 @@ def test_a_page_goes_on_after_its_last_row_even_if_that_is_gone():
 
 @pytest.mark.parametrize("text", ["x", "AAAA", "é", "W10", "WyJ4IiwxXQ"])
 def test_what_is_no_cursor_is_refused(viewed, text):
-    with pytest.raises(Refusal, match="no place in this list"):
+    with pytest.raises(Refusal, match="is not a place in this list"):
         runs_answer(viewed, after=text)
 
 
