@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from calipers.models.embeddings import cosine_similarity, embed, similarity
+from calipers.models.embeddings import NEAR, cosine_similarity, embed, groups_of, similarity
 
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
 VECTORS = st.lists(NUMBERS, min_size=1, max_size=8)
@@ -126,3 +126,27 @@ def test_without_the_dependency_the_error_names_the_extra():
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("MissingExtraError ")
     assert "pip install 'calipers[embeddings]'" in done.stdout
+
+
+# ---------------------------------------------------------------------- groups
+
+
+@given(st.lists(st.tuples(*[st.integers(-3, 3)] * 3), max_size=20))
+def test_a_group_is_what_is_near_its_middle(points):
+    def near(a, b):
+        return cosine_similarity(points[a], points[b]) >= NEAR - 1e-4
+
+    found = groups_of(points)
+    grouped = [place for group in found for place in group]
+    assert len(grouped) == len(set(grouped))
+    assert [len(group) for group in found] == sorted((len(group) for group in found), reverse=True)
+    for group in found:
+        assert len(group) > 1
+        assert all(near(group[0], place) for place in group)
+    alone = sorted(set(range(len(points))) - set(grouped))
+    assert not [(a, b) for a in alone for b in alone if a < b and near(a, b)]
+
+
+def test_equal_texts_are_a_group_however_near_they_must_be():
+    texts = ["I want my money back.", "Where is my parcel?", "I want my money back."]
+    assert groups_of(embed(texts), 1.0) == [[0, 2]]

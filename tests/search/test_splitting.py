@@ -122,7 +122,7 @@ def test_random_draws_have_the_exact_interval_and_tell_of_kinds_not_seen():
     assert found.estimate.trials == 80
     assert found.estimate.interval.method == "clopper-pearson"
     assert found.estimate.unseen.seen == len(found.kinds) >= 2
-    assert "of failure seen, at least" in str(found.estimate)
+    assert "of failure seen; there are at least" in str(found.estimate)
 
 
 def test_a_system_that_did_not_fail_has_an_upper_bound_only():

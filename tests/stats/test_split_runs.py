@@ -29,6 +29,18 @@ def test_runs_that_vary_by_a_factor_are_covered():
     assert covered >= 368
 
 
+def test_runs_that_mostly_do_not_arrive_are_covered_too():
+    rng, truth, covered, known = random.Random(3), 1e-5, 0, 0
+    for _ in range(600):
+        # A third of the runs arrives, and those vary by a factor, as on targets with a failure in 100,000.
+        runs = [truth * 3 * exp(rng.gauss(-0.32, 0.8)) * (rng.random() < 1 / 3) for _ in range(15)]
+        interval = splitting_rate(runs).interval
+        known += interval is not None
+        covered += interval is not None and truth in interval
+    assert known > 450
+    assert covered >= 0.94 * known
+
+
 def test_runs_that_did_not_arrive_count_as_nothing():
     found = splitting_rate([0.0, 0.0, 0.0, 4e-4])
     assert (found.value, found.interval, found.arrived) == (pytest.approx(1e-4), None, 1)

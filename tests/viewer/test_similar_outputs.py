@@ -4,16 +4,13 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from calipers import Case, Dataset
 from calipers.errors import NotKnownError
 from calipers.stores.store import Store
 from calipers.viewer.case_tables import cases_answer, groups_answer
-from calipers.viewer.similar_outputs import MOST_CASES, NEAR, groups_of
+from calipers.viewer.similar_outputs import MOST_CASES
 from calipers.viewer.viewed_store import ViewedStore
 from calipers.viewer.wire import GroupsAnswer
 
@@ -97,19 +94,3 @@ def test_without_what_makes_vectors_it_says_what_to_install(
     monkeypatch.setitem(sys.modules, "wordllama", None)
     with pytest.raises(NotKnownError, match=r"pip install 'calipers\[embeddings\]'"):
         groups_answer(view(store), "latest", by="meaning")
-
-
-@given(st.lists(st.tuples(*[st.integers(-3, 3)] * 3), max_size=20))
-def test_a_group_is_what_is_near_its_middle(points: list[tuple[int, ...]]) -> None:
-    vectors = np.asarray(points or np.empty((0, 3)), np.float32)
-    sizes = np.linalg.norm(vectors, axis=1, keepdims=True)
-    vectors = np.divide(vectors, sizes, out=np.zeros_like(vectors), where=sizes > 0)
-    found = groups_of(vectors)
-    grouped = [place for group in found for place in group]
-    assert len(grouped) == len(set(grouped))
-    assert [len(group) for group in found] == sorted((len(group) for group in found), reverse=True)
-    for group in found:
-        assert len(group) > 1
-        assert all(vectors[group[0]] @ vectors[place] >= NEAR for place in group)
-    alone = sorted(set(range(len(points))) - set(grouped))
-    assert not [(a, b) for a in alone for b in alone if a < b and vectors[a] @ vectors[b] >= NEAR]

@@ -16,6 +16,10 @@ from typing import Any
 
 from calipers.errors import MissingExtraError
 
+NEAR = 0.65
+"""The least cosine of two texts that say nearly the same: paraphrases of a sentence have 0.7 and more, other answers to it 0.3 and less."""
+_ROUNDING = 1e-5
+"""By how much the cosine of equal vectors may lie below 1, in single precision."""
 _PIECE = 10_000
 """Characters that are embedded at once. All tokens of a piece are in memory as vectors, a kilobyte each."""
 
@@ -56,6 +60,37 @@ def cosine_similarity(a: Sequence[float], b: Sequence[float]) -> float:
     # One root of the product, not a product of roots: so a vector's similarity to itself is exactly 1.
     size = math.sqrt(_product(left, left) * _product(right, right))
     return max(-1.0, min(1.0, _product(left, right) / size)) if size else 0.0
+
+
+def groups_of(vectors: Sequence[Sequence[float]], near: float = NEAR) -> list[list[int]]:
+    """The places of vectors that are near each other, the largest group first; what is near no other is in none.
+
+    A group is made around the vector that most others are near to; then around the one that most of the rest are near to, and so on. That one is
+    the first of its group. All are compared with all, which takes memory: a byte for each pair.
+
+    Args:
+        vectors: of the same length. A vector of zeros is near nothing.
+        near: the least cosine to the vector in the middle of a group.
+    """
+    import numpy as np
+
+    if not vectors:
+        return []
+    rows = np.asarray(vectors, np.float32).reshape(len(vectors), -1)
+    sizes = np.linalg.norm(rows, axis=1, keepdims=True)
+    rows = np.divide(rows, sizes, out=np.zeros_like(rows), where=sizes > 0)
+    is_near = rows @ rows.T >= near - _ROUNDING
+    counts = is_near.sum(axis=1)
+    found: list[list[int]] = []
+    while len(counts) and counts.max() > 1:
+        middle = int(counts.argmax())
+        members = np.flatnonzero(is_near[middle])
+        found.append([middle, *(place for place in members.tolist() if place != middle)])
+        counts -= is_near[:, members].sum(axis=1)
+        is_near[:, members] = False
+        is_near[members] = False
+        counts[members] = 0
+    return found
 
 
 def _product(left: list[float], right: list[float]) -> float:

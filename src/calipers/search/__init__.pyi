@@ -18,6 +18,10 @@ from calipers.search.failure_front import ranked_failures as ranked_failures
 from calipers.search.failure_rate import FailureRate as FailureRate
 from calipers.search.findings import Findings as Findings
 from calipers.search.importance_draws import ImportanceDraws as ImportanceDraws
+from calipers.search.kinds_of_failure import Alike as Alike
+from calipers.search.kinds_of_failure import FailureKind as FailureKind
+from calipers.search.kinds_of_failure import FailureKinds as FailureKinds
+from calipers.search.kinds_of_failure import failure_kinds as failure_kinds
 from calipers.search.metamorphic import Metamorphic as Metamorphic
 from calipers.search.metamorphic import Relation as Relation
 from calipers.search.metamorphic import must_change as must_change

@@ -111,13 +111,14 @@ class FailureRate:
             said += f" [{self.interval.low:.2g}, {self.interval.high:.2g}]"
         said += f", by {plural(self.trials, 'trial')}"
         said = "; ".join([said, *(WORDS[doubt] for doubt in self.doubts)])
-        return said if self.unseen is None else f"{said}\n{_kinds_text(self.unseen)}"
+        return said if self.unseen is None else f"{said}\n{unseen_text(self.unseen)}"
 
 
-def _kinds_text(unseen: UnseenKinds) -> str:
+def unseen_text(unseen: UnseenKinds) -> str:
+    """What the kinds that were seen tell of those that were not, in words."""
     chance, kinds = unseen.chance_interval, unseen.kinds_interval
     return (
-        f"{plural(unseen.seen, 'kind')} of failure seen, at least {number(round(unseen.kinds, 1))} "
-        f"[{number(round(kinds.low, 1))}, {number(round(kinds.high, 1))}] there are; the next failure is of a new kind with "
+        f"{plural(unseen.seen, 'kind')} of failure seen; there are at least {number(round(unseen.kinds, 1))} "
+        f"[{number(round(kinds.low, 1))}, {number(round(kinds.high, 1))}]; the next failure is of a new kind with "
         f"{percent(unseen.chance)} [{percent(chance.low, unit=False)}, {percent(chance.high, unit=False)}]"
     )

@@ -5,7 +5,9 @@ Guyader, "Adaptive multilevel splitting for rare event analysis", 2007). A run i
 Gazeau, Goudenège, Lelièvre and Rousset, "Unbiasedness of some generalized adaptive multilevel splitting algorithms", 2016); but the estimates of single runs vary by a
 factor, and more on the upper side. So there are several runs, each from the start, and their mean counts. Runs that got nowhere count 0.
 
-The interval goes by the spread between the runs: Student's t on the scale of the logarithm. It takes the runs for independent, and for long enough that each was able to find every way
+The interval goes by the spread between the runs: Student's t on the scale of the logarithm. The logarithm of a mean lies too low, by half of its variance; where few runs vary that much, their
+spread is found too small as well. So the upper end is raised by that variance: without, the interval covers 92 % of the time where the runs vary by 1.5 times their mean, with it 95 %.
+It takes the runs for independent, and for long enough that each was able to find every way
 to a failure. A way that no run found is missing in the estimate, and nothing in the data says so.
 """
 
@@ -58,5 +60,6 @@ def splitting_rate(runs: Sequence[float], *, confidence: float = 0.95) -> Splitt
         variance = fsum((estimate - value) ** 2 for estimate in estimates) / (n - 1)
         spread = sqrt(variance / n) / value
         factor = exp(-student_t_quantile((1 - confidence) / 2, n - 1) * spread)
-        interval = Interval(value / factor, min(1.0, value * factor), confidence, "splitting-t")
+        high = min(1.0, value * factor * exp(spread**2))
+        interval = Interval(value / factor, high, confidence, "splitting-t")
     return SplittingRate(value, interval, tuple(estimates))

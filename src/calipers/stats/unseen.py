@@ -4,11 +4,11 @@ Failures are sorted into kinds, by what went wrong or by how alike they are. Wha
 kinds came up a single time, there are more to come.
 
 - **The chance that the next failure is of a new kind** is Good and Turing's: the share of failures that are the only one of their kind (Good,
-  "The population frequencies of species and the estimation of population parameters", 1953). Its interval is Wilson's, with the size at which a rate
-  would have the variance of that estimate (Zhang and Huang, "Turing's formula revisited", 2007).
+  "The population frequencies of species and the estimation of population parameters", 1953). Its upper end is Wilson's, with the size at which a rate
+  would have the variance of that estimate (Zhang and Huang, "Turing's formula revisited", 2007); its lower end is theirs, which comes to 0 where all kinds may have been seen.
 - **How many kinds there are at least** is Chao's (1984, with the correction for bias): `seen + f1 (f1 - 1) / (2 (f2 + 1))`, with `f1` kinds seen once and
   `f2` seen twice. It is an estimate of a lower bound: any number of very rare kinds may hide beyond it. Its interval is Chao's of 1987, on the scale of the
-  logarithm of the unseen; it is for that bound, not for the number.
+  logarithm of the unseen; it is for that bound, not for the number. Where what is hidden is no larger than its standard error allows, its lower end is what was seen.
 - **How many new kinds further failures will show** is Good and Toulmin's (1956), for as many more as there were: beyond that the formula swings.
 
 All of it counts failures that were found independently of each other. A search that goes where it found something finds the same kind again: count
@@ -83,15 +83,18 @@ def unseen_kinds(sizes: Iterable[int], *, confidence: float = 0.95) -> UnseenKin
     chance = once / n
     variance = (once * (1 - chance) + 2 * twice) / n**2
     size = n if variance == 0 or chance in {0.0, 1.0} else min(float(n), chance * (1 - chance) / variance)
+    above = wilson_of_rate(chance, size, confidence=confidence)
+    z = -normal_quantile((1 - confidence) / 2)
+    lowest = max(0.0, chance - z * sqrt(variance)) if chance < 1 else above.low
     return UnseenKinds(
         n=n,
         seen=seen,
         once=once,
         twice=twice,
         chance=chance,
-        chance_interval=wilson_of_rate(chance, size, confidence=confidence, method="good-turing"),
+        chance_interval=Interval(min(lowest, above.low), above.high, confidence, "good-turing"),
         kinds=seen + _hidden(once, twice, n),
-        kinds_interval=_kinds_interval(seen, once, twice, n, confidence),
+        kinds_interval=_kinds_interval(seen, once, twice, n, z, confidence),
         sizes=counts,
     )
 
@@ -100,8 +103,7 @@ def _hidden(once: int, twice: int, n: int) -> float:
     return (n - 1) / n * once * (once - 1) / (2 * (twice + 1))
 
 
-def _kinds_interval(seen: int, once: int, twice: int, n: int, confidence: float) -> Interval:
-    z = -normal_quantile((1 - confidence) / 2)
+def _kinds_interval(seen: int, once: int, twice: int, n: int, z: float, confidence: float) -> Interval:
     hidden = _hidden(once, twice, n)
     if (
         hidden == 0
@@ -117,4 +119,5 @@ def _kinds_interval(seen: int, once: int, twice: int, n: int, confidence: float)
         + scale**2 * once**2 * twice * (once - 1) ** 2 / (4 * (twice + 1) ** 4)
     )
     spread = exp(z * sqrt(log(1 + variance / hidden**2)))
-    return Interval(seen + hidden / spread, seen + hidden * spread, confidence, "chao")
+    fewest = hidden / spread if hidden > z * sqrt(variance) else 0.0
+    return Interval(seen + fewest, seen + hidden * spread, confidence, "chao")

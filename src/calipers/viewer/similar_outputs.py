@@ -2,8 +2,6 @@
 
 A vector knows words but not their order, so such a group is a hint about what to read together, not a count to publish. It takes a while, so
 it is worked out in the background. If there are many cases, an even part of them is looked at, and the answer says how many.
-
-A group is made around the output that most others are near to; then around the one that most of the rest are near to, and so on.
 """
 
 import hashlib
@@ -20,7 +18,7 @@ import numpy as np
 
 from calipers.data.record import ReportCase
 from calipers.errors import NotKnownError
-from calipers.models.embeddings import embed
+from calipers.models.embeddings import embed, groups_of
 from calipers.report.attempt_fields import as_text
 from calipers.report.attempt_filter import Term, Wanted
 from calipers.stores.label_queue import read_attempts
@@ -34,8 +32,6 @@ from .value_column import Array
 from .viewed_store import ViewedStore
 from .wire import FailureGroup, GroupsAnswer
 
-NEAR: Final = 0.65
-"""The least cosine of two outputs that are nearly the same: paraphrases of a sentence have 0.7 and more, other answers to it 0.3 and less."""
 MOST_CASES: Final = 2_000
 """Cases whose outputs are compared, each with each."""
 MOST_GROUPS: Final = 50
@@ -147,38 +143,14 @@ def _outputs(viewed: ViewedStore, index: RunIndex, rows: Array) -> list[_Output]
     return found
 
 
-def _vectors(texts: Sequence[str], deadline: Deadline) -> Array:
-    """A vector of length 1 for each text, as far as there is time."""
+def _vectors(texts: Sequence[str], deadline: Deadline) -> list[list[float]]:
+    """A vector for each text, as far as there is time."""
     found: list[list[float]] = []
     for text in texts:
         if deadline.is_over:
             break
         part = text if len(text) <= _BEGINNING + _END else f"{text[:_BEGINNING]} {text[-_END:]}"
         found += embed([_NUMBER.sub("0", part)])
-    vectors = np.asarray(found or np.empty((0, 1)), np.float32)
-    sizes = np.linalg.norm(vectors, axis=1, keepdims=True)
-    scaled: Array = np.divide(vectors, sizes, out=np.zeros_like(vectors), where=sizes > 0)
-    return scaled
-
-
-def groups_of(vectors: Array, near: float = NEAR) -> list[list[int]]:
-    """The places of vectors that are near each other, the largest group first; what is near no other is in none.
-
-    Args:
-        vectors: each of length 1.
-        near: the least cosine to the vector in the middle of a group.
-    """
-    is_near = vectors @ vectors.T >= near
-    counts = is_near.sum(axis=1)
-    found: list[list[int]] = []
-    while len(counts) and counts.max() > 1:
-        middle = int(counts.argmax())
-        members = np.flatnonzero(is_near[middle])
-        found.append([middle, *(place for place in members.tolist() if place != middle)])
-        counts -= is_near[:, members].sum(axis=1)
-        is_near[:, members] = False
-        is_near[members] = False
-        counts[members] = 0
     return found
 
 
