@@ -173,7 +173,7 @@ def test_what_cannot_be_read_is_not_judged_and_judged_when_it_can_be(sqlite_stor
     assert [failure.error_type for case in report.cases for failure in case.evaluator_failures] == [
         "NotJudged"
     ] * 3
-    assert "cannot be read where they were moved to" in report.reuse.notes[-1]
+    assert "cannot be read from where they were moved to" in report.reuse.notes[-1]
     (tmp_path / "gone").rename(tmp_path / "values")
     report = score_again(sqlite_store, run, evaluators=[is_long], keep="all")
     assert [case.assertions["is_long"].value for case in report.cases] == [True] * 3

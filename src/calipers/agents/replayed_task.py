@@ -1,6 +1,6 @@
 """`ReplayedTask`: a task whose models and tools are answered from a tape, and a `Fork`, from which it goes on live.
 
-The task runs as ever; where it asks a model or calls a tool, the tape answers, and neither is reached. An exchange of the tape
+The task runs as usual; where it asks a model or calls a tool, the tape answers, and neither is reached. An exchange of the tape
 answers what asks the same: the same tool with the same arguments, the same body to the same path of a model's server. Among
 those that ask the same the first one is taken that has not been; so exchanges that run side by side may come in any order.
 Where nothing on the tape asks quite the same, UUIDs do not count that neither the inputs nor the tape gave to the agent: some

@@ -6,7 +6,7 @@ cases are run, those that are gone are left out, and a changed evaluator compute
 
 What changes while a run goes on, such as a global list to which the task appends, is the run's own doing: without the stop, its
 later attempts would have seen it as well. So a process remembers what the task was when a run stopped, and goes on from there; what
-has changed since then counts as ever.
+has changed since then counts as usual.
 """
 
 import threading

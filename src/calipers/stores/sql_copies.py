@@ -22,7 +22,7 @@ from .sql_store import SqlStore
 
 COPYING: Final = HIDDEN
 _FORGOTTEN_SECONDS: Final = 7 * 86400.0
-"""A copy that no one has gone on with for so long is removed when the store is pruned."""
+"""A copy that was not continued for this long is removed when the store is pruned."""
 _RUN: Final = (
     *("id", "place", "name", "dataset_name", "status", "ended_at", "owner", "heartbeat"),
     *("attempts", "failures", "changes", "info", "ending", "generation", "spent"),

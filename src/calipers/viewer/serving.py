@@ -66,7 +66,7 @@ def make_app(
         read_only: allow no labels, and write nothing.
 
     Raises:
-        InvalidOptionError: no hosts, one that is none, or a password of fewer than eight characters.
+        InvalidOptionError: no hosts, an invalid one, or a password of fewer than eight characters.
         MissingExtraError: the extra `view` is not installed.
         StoreError: the store cannot be opened.
     """

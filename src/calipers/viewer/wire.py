@@ -40,7 +40,7 @@ class Problem(_Wire, kw_only=True, frozen=True):
 
 
 class ProblemAnswer(_Wire, kw_only=True, frozen=True):
-    """An answer that is none."""
+    """The answer to a call that was refused."""
 
     error: Problem
 
@@ -791,7 +791,7 @@ class DifferenceRow(_Wire, kw_only=True, frozen=True):
     notes: list[str] = []
     """Why the two columns may not mean the same, and what was lost."""
     broken: int = 0
-    """Of an assertion: flips in which it held in the baseline, and holds no more."""
+    """Of an assertion: flips in which it held in the baseline, and no longer holds."""
     fixed: int = 0
     """Flips in which it holds in the candidate only."""
     spoken: str = ""

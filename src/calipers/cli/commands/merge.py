@@ -38,7 +38,7 @@ calipers merge shards/*.json --target eval_support.py
 @click.option("--no-store", is_flag=True, help="Keep nothing.")
 @merging_options
 def command(**options: Any) -> int:
-    """Make one run of the shards of a run (`calipers run --shard`): exactly what it would have been without them.
+    """Make one run of all shards of a run (`calipers run --shard`): exactly the run that there would have been without shards.
 
     A shard is a report FILE (json or jsonl) or a RUN that is kept: by its id, or by its name, which stands for all shards of that name. The
     order does not matter. Shards of different runs, and a shard that is there twice, are refused with what is wrong; a

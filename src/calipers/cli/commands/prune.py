@@ -63,9 +63,9 @@ calipers prune --model-answers 2w --yes
 )
 @click.option("--yes", is_flag=True, help="Remove them. Without it, they are only listed.")
 def command(**options: Any) -> int:
-    """Remove kept runs, and give back the space that nothing uses any more. Without --yes, only say what would go.
+    """Remove kept runs, and give back the space that nothing uses any more. Without --yes, only say what would be removed.
 
-    A run that is running is never removed; one that was abandoned is. A run that people labelled stays, unless you add --labelled. What other runs took over from a run stays with them.
+    A run that is still running is never removed; an abandoned one is. A run that people labelled stays, unless you add --labelled. What other runs took over from a run stays with them.
 
     Exit codes: 0 removed or listed, 2 wrong usage, or no such store or run, 3 the store could not be written.
     """

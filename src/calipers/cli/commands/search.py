@@ -101,10 +101,10 @@ calipers search target.py --resume
 )
 @click.option("--progress/--no-progress", default=True, help="Show a bar on a terminal while it runs.")
 def command(**options: Any) -> int:
-    """Look for inputs on which a system fails, choosing each by what came of the ones before.
+    """Look for inputs on which a system fails, choosing each by the outcomes of those before.
 
-    TARGET is a Python file, or file.py:name or module:name. The file has the task or the `Environment` of conversations, by that name
-    or as `task` or `environment`, and by these names, where there are any: `space`, `strategy`, `dataset` and `evaluators`.
+    TARGET is a Python file, or file.py:name or module:name. The file has the task or the `Environment` of conversations, under that name
+    or as `task` or `environment`, and if need be `space`, `strategy`, `dataset` and `evaluators`.
 
     Exit codes: 0 nothing failed, 1 a failure was found, 2 wrong usage, 3 something errored, 4 nothing was tried, 130 interrupted.
     """

@@ -68,7 +68,7 @@ def command(**options: Any) -> int:
     """Reduce the inputs of a failed CASE of a kept RUN to the smallest that still fail.
 
     Turns, fields, sentences and words are taken away, and numbers go towards 0, as long as the case still fails in the same way. A conversation
-    is reduced to what was said in it. The trials are a run of their own, which is kept.
+    is reduced to what was said in it. The trials are a kept run of their own.
 
     Exit codes: 0 reduced, 1 the case does not fail often enough, 2 wrong usage, or no such store, run or case, 3 something errored, or it was not done, 130 interrupted.
     """

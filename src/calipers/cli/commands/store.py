@@ -67,8 +67,8 @@ command.params.append(debug_option())
 def copy(**options: Any) -> int:
     """Copy the runs of SOURCE to TARGET, each a file, sqlite:///PATH or postgresql://USER@HOST/DATABASE.
 
-    Every attempt is read back and compared by a checksum, and a run appears in TARGET when it is whole. A copy that was broken off is
-    gone on with by the same command. A run that is being written is left out.
+    Every attempt is read back and compared by a checksum, and a run appears in TARGET when it is whole. If a copy was
+    interrupted, the same command continues it. A run that is being written is left out.
 
     Exit codes: 0 copied, or there already, 2 wrong usage, or no such store or run, 3 a store could not be read or written, or runs
     were left out.
@@ -108,8 +108,8 @@ def copy(**options: Any) -> int:
 def offload(**options: Any) -> int:
     """Move old large inputs, outputs and traces out of the store. They are read from there when they are asked for.
 
-    Every value is read back and compared before it leaves the store. Results of evaluators stay. What was broken off is gone on with by the same
-    command. Without --to and --back, it says where values are.
+    Every value is read back and compared before it leaves the store. Results of evaluators stay. If a move was interrupted, the same command
+    continues it. Without --to and --back, it says where values are.
 
     Exit codes: 0 moved, 2 wrong usage, or no such store, 3 something could not be read or written.
     """
