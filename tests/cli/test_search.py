@@ -193,3 +193,77 @@ def test_a_budget_that_says_nothing_is_refused():
         read_amounts(SearchOptions(target="x", budget=["0"]))
     with pytest.raises(InvalidOptionError, match="time is given already"):
         read_amounts(SearchOptions(target="x", budget=["1h", "2h"]))
+
+
+# ---------------------------------------------------------------------- how ordinary
+
+SHOP = """
+    from calipers.testing import disguised
+
+    shop = disguised()
+    space, dataset, task = shop.space, shop.dataset(), shop
+"""
+
+
+@pytest.fixture
+def shop(write, calipers):
+    from calipers.testing import shop_turns
+
+    write("shop.py", SHOP)
+    write("turns.txt", "\n".join(shop_turns(40)))
+    return lambda *words: calipers("search", "shop.py", "--seed", "1", "--trials", "60", *words)
+
+
+def test_failures_are_ranked_by_how_ordinary_they_are(shop):
+    done = shop("--realism", "turns.txt")
+    assert done.exit_code == 1
+    assert "Failures by how ordinary they are" in done.stdout
+    assert re.search(
+        r"Most ordinary: trial \d+ \(no \w+\): [\d.]+ % of real turns are at least as odd", done.stdout
+    )
+    assert "Failures by how ordinary" not in shop("--no-store").stdout
+
+
+def test_the_weight_of_realism_steers_and_without_any_it_only_ranks(shop, folder):
+    for words in (["--realism-weight", "0"], []):
+        shop("--realism", "turns.txt", *words)
+    shop()
+    with open_store(folder / ".calipers" / "runs.db") as store:
+        plain, steered, ranked = (store.report(info.id) for info in store.runs())
+    inputs = [[case.inputs for case in report.cases] for report in (plain, steered, ranked)]
+    assert inputs[0] == inputs[2] != inputs[1]
+
+
+def test_a_dataset_file_has_real_turns_too_and_so_has_the_file_of_the_target(shop, write, calipers):
+    from calipers.testing import shop_turns
+
+    lines = "".join(f"  - {{name: c{n}, inputs: {turn!r}}}\n" for n, turn in enumerate(shop_turns(40)))
+    write("turns.yaml", f"cases:\n{lines}")
+    from_file = shop("--realism", "turns.yaml", "--no-store").stdout
+    own = """
+    from calipers.search import Realism
+    from calipers.testing import shop_turns
+
+    realism = Realism(shop_turns(40))
+"""
+    write("own.py", SHOP + own)
+    from_target = calipers("search", "own.py", "--seed", "1", "--trials", "60", "--no-store").stdout
+    assert "Most ordinary" in from_file
+    assert from_target.splitlines()[-1] == from_file.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--realism", "none.txt"], "none.txt cannot be read"),
+        (["--realism", "few.txt"], "at least 10 turns of real users"),
+        (["--realism-model", "local:smollm2"], "give --realism FILE"),
+        (["--realism", "turns.txt", "--realism-weight", "2"], "2"),
+        (["--realism", "turns.txt", "--realism-model", "anthropic:x"], "anthropic:x"),
+    ],
+)
+def test_what_is_no_realism_is_refused_before_the_first_trial(shop, write, words, message):
+    write("few.txt", "Hello\n")
+    done = shop("--no-store", *words)
+    assert done.exit_code == 2 or (done.exit_code == 3 and "anthropic" in message)
+    assert message in done.stderr

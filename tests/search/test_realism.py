@@ -6,7 +6,7 @@ import subprocess
 import sys
 import textwrap
 from importlib.util import find_spec
-from statistics import median
+from statistics import mean, median
 
 import pytest
 from hypothesis import given
@@ -65,37 +65,49 @@ class Letters:
 
 
 def test_a_turn_drawn_as_the_reference_was_has_a_realism_that_is_uniform():
-    shares = sorted(share(turn) for turn in shop_turns(400, seed=2))
-    for quantile in (0.1, 0.25, 0.5, 0.75, 0.9):
-        assert shares[round(quantile * 400)] == pytest.approx(quantile, abs=0.12)
+    realism = Realism(shop_turns(400))
+    shares = sorted(share(turn, realism) for turn in shop_turns(300, seed=2))
+    for quantile in (0.05, 0.1, 0.25, 0.5, 0.75, 0.9):
+        assert shares[round(quantile * 300)] == pytest.approx(quantile, abs=0.1)
 
 
-STATED = 0.05
-"""Of plain turns at most this share is odder than the disguised ones are."""
+def separation(change):
+    """How often a plain turn is more ordinary than one that was changed: one half where nothing tells them apart, 1 where everything does."""
+    plain = [share(turn) for turn in FRESH]
+    changed = [share(change(turn, random.Random(turn))) for turn in FRESH]
+    return mean((a < b) + (a == b) / 2 for a in changed for b in plain)
 
 
 @pytest.mark.parametrize("attack", [name for name in ATTACKS if name != "direct"])
 def test_each_attack_of_the_library_is_told_from_plain_turns(attack):
-    plain = sorted(map(share, FRESH))
-    attacked = sorted(share(ATTACKS[attack].change(turn, random.Random(turn))) for turn in FRESH)
-    odder = sum(value <= attacked[round(0.95 * len(attacked))] for value in plain) / len(plain)
-    assert odder <= STATED
+    assert separation(ATTACKS[attack].change) >= 0.99
 
 
 @pytest.mark.parametrize(
-    "mutation",
-    ["base64", "rot13", "leetspeak", "look_alikes", "zero_width", "full_width", "language mix", "longer"],
+    ("mutation", "least"),
+    [
+        *(
+            (name, 0.99)
+            for name in ("base64", "rot13", "leetspeak", "look_alikes", "zero_width", "full_width")
+        ),
+        *((name, 0.95) for name in ("longer", "repetition", "distraction")),
+        *((name, 0.7) for name in ("typos", "casing", "language mix", "negation")),
+    ],
 )
-def test_mutations_that_hardly_anyone_makes_are_told_from_plain_turns(mutation):
-    mutated = [share(MUTATIONS[mutation].change(turn, random.Random(turn))) for turn in FRESH]
-    assert median(mutated) <= STATED < median(map(share, FRESH))
+def test_mutations_are_told_from_plain_turns_the_more_the_fewer_people_would_write_so(mutation, least):
+    assert separation(MUTATIONS[mutation].change) >= least
+
+
+@pytest.mark.parametrize("mutation", ["homophones", "synonyms", "shorter", "reordering"])
+def test_what_people_write_themselves_is_hardly_told_from_plain_turns(mutation):
+    assert 0.4 < separation(MUTATIONS[mutation].change) < 0.75
 
 
 def test_the_share_is_of_the_reference_and_its_interval_is_as_wide_as_so_few_turns_make_it():
     [turn] = PLAIN.of_sync(FRESH[0]).turns
     assert turn.share * 120 == round(turn.share * 120)
     assert turn.interval.low <= turn.share <= turn.interval.high
-    [odd] = PLAIN.of_sync("SSB3b3VsZCBsaWtlIGEgcmVmdW5kIQ==").turns
+    [odd] = PLAIN.of_sync(ATTACKS["base64"].change(FRESH[0], random.Random(0))).turns
     assert (odd.share, odd.interval.low) == (0, 0)
     assert 0.02 < odd.interval.high < 0.035, "none of 120 is as odd, which leaves room for three in a hundred"
     assert "base64" in odd.oddities
@@ -215,7 +227,11 @@ def test_a_model_that_cannot_tell_ends_the_search_before_the_first_call():
 def test_the_local_model_finds_sentences_likelier_than_their_words_in_another_order():
     realism = Realism(REFERENCE[:10], model="local:smollm2")
     shares = []
-    for sentence in FRESH[:3]:
+    for sentence in (
+        "Where is the lamp that I ordered?",
+        "Hello. The chair arrived broken.",
+        "Is the coat still under warranty?",
+    ):
         words = sentence.split()
         random.Random(sentence).shuffle(words)
         plain, scrambled = (realism.of_sync(text) for text in (sentence, " ".join(words)))
@@ -274,7 +290,7 @@ def test_with_realism_a_search_comes_to_the_ordinary_failure_and_not_to_the_odd_
     first, odd = ways(Objective(reward=alarm, realism=PLAIN))
     first_without, odd_without = ways(Objective(reward=alarm))
     assert first < 200, "found, in the median of the seeds"
-    assert first < first_without
+    assert first <= first_without
     assert odd <= odd_without
 
 

@@ -237,7 +237,7 @@ class InProcessModel:
         kept = None if cache is None else cache.get(key)
         if kept is None:
             start = perf_counter()
-            with reserved():
+            async with reserved():
                 found = await self.engine.likelihood(BEFORE, f" {text.strip()}")
             if not found:
                 room = self.engine.context_tokens

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from calipers.data.jsonable import plain, safe_repr
+from calipers.stats.number_text import percent
 
 from .trial_outcome import Outcome
 
@@ -36,6 +37,12 @@ class RankedFailure:
     def outcome(self) -> Outcome:
         """The first trial that failed."""
         return self.outcomes[0]
+
+    def __str__(self) -> str:
+        ordinary = "it is not known how ordinary it is"
+        if self.realism is not None:
+            ordinary = f"{percent(self.realism)} of real turns are at least as odd"
+        return f"trial {self.outcome.number} ({self.outcome.signature or 'failure'}): {ordinary}"
 
 
 def ranked_failures(outcomes: Iterable[Outcome]) -> list[RankedFailure]:

@@ -9,7 +9,7 @@ from typing import Any, Final
 from calipers.data.argument_checks import check_function, check_share
 from calipers.data.jsonable import safe_repr
 from calipers.data.record import ReportCase, ReportCaseFailure
-from calipers.data.result import EvaluationResult
+from calipers.data.result import EvaluationResult, EvaluatorSpec
 from calipers.data.spending import COST
 from calipers.errors import InvalidOptionError, ModelError
 from calipers.rollouts.graph import Graph
@@ -72,9 +72,7 @@ class Objective:
         if finished is not None and is_rollout(finished.output):
             graph = read_rollout(finished.output)
         results = (
-            []
-            if finished is None
-            else [each for each in finished.results if not self._is_realism(each.evaluator)]
+            [] if finished is None else [each for each in finished.results if not _is_realism(each.source)]
         )
         failed = self._failed(record, results, graph) if self.failed is None else _flag(self.failed(record))
         severity = _severity(results, graph) if self.reward is None else _share(self.reward(record))
@@ -107,9 +105,6 @@ class Objective:
             with suppress(ModelError):
                 await self.realism.of(self.realism.said(record.inputs))
 
-    def _is_realism(self, evaluator: str) -> bool:
-        return self.realism is not None and evaluator == self.realism.evaluation_name
-
     def _weighed(self, reward: float, realism: float | None) -> float:
         if self.realism is None:
             return reward
@@ -122,7 +117,8 @@ class Objective:
         if isinstance(record, ReportCaseFailure):
             known = self.realism.known(self.realism.said(record.inputs))
             return None if known is None else known.share, []
-        told = next((each for each in record.results if self._is_realism(each.evaluator)), None)
+        mine = self.realism.as_spec()
+        told = next((each for each in record.results if each.source == mine), None)
         turns = [] if told is None else (told.metadata or {}).get("turns", [])
         return None if told is None else float(told.value), [turn["share"] for turn in turns]
 
@@ -131,12 +127,17 @@ class Objective:
     ) -> bool | None:
         if isinstance(record, ReportCaseFailure):
             return None if record.infrastructure or record.on_other_loop else True
-        if any(not self._is_realism(each.name) for each in record.evaluator_failures):
+        if any(not _is_realism(each.source) for each in record.evaluator_failures):
             return None
         told = [each.value for each in results if isinstance(each.value, bool)]
         if not told:
             return None if graph is None else succeeded(graph)
         return not all(told)
+
+
+def _is_realism(source: EvaluatorSpec) -> bool:
+    """Whether this is about how ordinary a trial is, and not about how the system did."""
+    return source.name == Realism.get_serialization_name()
 
 
 def _severity(results: Sequence[EvaluationResult[Any]], graph: Graph[Any, Any] | None) -> float | None:

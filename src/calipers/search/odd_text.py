@@ -11,7 +11,7 @@
 | `leetspeak` | digits and signs for letters, in several words |
 | `letter by letter` | words that are spelled out |
 | `random capitals` | several words that change between small letters and capitals |
-| `repetition` | the same word, or the same letter, over and over |
+| `repetition` | the same word or letter over and over, a sentence twice on end |
 | `chat markers` | `<|im_start|>`, `[INST]`, `### System:` and the like |
 
 A rule can be wrong both ways: a developer pastes base64 for a living, and words read backwards break none of these rules. `Realism` therefore compares a text with real
@@ -51,7 +51,11 @@ _SEVERAL: Final = 2
 _SHARE: Final = 0.25
 """The share of a text's words that they have to be."""
 _TIMES: Final = 5
-"""How often in a row a word is said that is repeated for the sake of it."""
+"""How often in a row a few words are said that are repeated for the sake of it."""
+_SENTENCE: Final = 4
+"""Words of a sentence, which no one says twice on end."""
+_LONGEST_REPEATED: Final = 60
+"""Words of the longest sentences that are looked for again."""
 _MARKS: Final = 3
 _STYLED: Final = (
     (0xFF21, 0xFF5A),
@@ -192,16 +196,17 @@ def _words(text: str) -> Iterator[Oddity]:
 
 
 def _said_again(text: str) -> Iterator[Oddity]:
-    """Words that are said over and over, alone or in groups of up to four."""
+    """Words that are said over and over, and whole sentences that are said twice on end."""
     words = list(WORD.finditer(text))
     said = [word[0].casefold() for word in words]
-    for size in range(1, 5):
+    for size in range(1, min(len(said) // 2, _LONGEST_REPEATED) + 1):
+        times = _TIMES if size < _SENTENCE else 2
         first = 0
-        while first + _TIMES * size <= len(said):
+        while first + times * size <= len(said):
             last = first + size
             while said[last : last + size] == said[first : first + size]:
                 last += size
-            if last - first >= _TIMES * size:
+            if last - first >= times * size:
                 yield Oddity("repetition", words[first].start(), words[last - 1].end())
                 first = last
             else:

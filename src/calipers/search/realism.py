@@ -2,14 +2,15 @@
 
 A turn is compared with the turns of a **reference**. Its realism is the share of reference turns that are at least as odd: one half for a turn in the middle, near 0 for
 one that no real user would write. With the reference turns a sample of real ones, that share has the interval of Clopper and Pearson; among 200 turns, none as odd means 0 to
-1.8 %. *Odd* is measured in two ways, and the one that sets the turn further apart counts:
+1.8 %. *Odd* is measured in three ways, and the one that sets the turn furthest apart counts:
 
 | measure | without a model | with a model |
 |---|---|---|
 | surprise | of its characters, learnt from the reference (`reference_turns`) | of its tokens, by the model's log-probabilities (`calipers.models.text_probability`) |
 | oddities | the share of its characters that rules find odd (`odd_text`), and all of it where it has no word of the reference | the same |
+| length | how long it is; only long turns are odd | the same |
 
-Both are comparable over lengths. A short text tells little, so an average piece of a turn is added to the surprise of each. The ranks of the two measures are ranked once more,
+The first two are comparable over lengths. A short text tells little, so an average piece of a turn is added to the surprise of each. The ranks of the measures are ranked once more,
 with the turn and the reference treated alike, so a turn drawn as the reference turns were has a realism that is uniform from 0 to 1.
 
 **A conversation** is as odd as its oddest turn. The more turns, the odder the oddest is by chance, so of `k` turns with the smallest realism `m` it has `1 - (1 - m) ** k`, as
@@ -299,12 +300,16 @@ class _Learnt:
             )
         sizes = [self._pieces(turn, each, learnt_from=True) for turn, each in kept]
         self.average = fsum(sum_ for sum_, _ in sizes) / sum(count for _, count in sizes)
-        self.surprises = [self._surprise(*size) for size in sizes]
-        self.odd = [self._odd(turn, learnt_from=True) for turn, _ in kept]
-        self.sorted = [sorted(each) for each in (self.surprises, self.odd)]
-        others = zip(self.surprises, self.odd, strict=True)
-        # How many others are at least as odd, by either measure.
-        self.ranks = [tuple(self._as_odd(at, value) - 1 for at, value in enumerate(pair)) for pair in others]
+        self.values = [
+            (self._surprise(*size), self._odd(turn, learnt_from=True), len(turn.strip()))
+            for size, (turn, _) in zip(sizes, kept, strict=True)
+        ]
+        """How odd each reference turn is, by each measure."""
+        self.sorted = [sorted(values) for values in zip(*self.values, strict=True)]
+        # How many others are at least as odd, by each measure.
+        self.ranks = [
+            tuple(self._as_odd(at, value) - 1 for at, value in enumerate(values)) for values in self.values
+        ]
 
     def realism(self, text: str, told: TextLikelihood | str | None) -> TurnRealism:
         """How ordinary a turn is."""
@@ -314,13 +319,14 @@ class _Learnt:
         kinds = tuple(self.reference.odd_kinds(text))
         if isinstance(told, str):
             return TurnRealism(text, None, oddities=kinds, unknown=told)
-        values = (self._surprise(*self._pieces(text, likelihood)), self._odd(text))
-        mine = min(self._as_odd(at, value) for at, value in enumerate(values))
-        n = len(self.surprises)
-        count = 0
-        for surprise, odd, (by_surprise, by_odd) in zip(self.surprises, self.odd, self.ranks, strict=True):
-            # Beside the others, each reference turn is compared with this one, as this one is with it.
-            count += min(by_surprise + (values[0] >= surprise), by_odd + (values[1] >= odd)) <= mine
+        mine = (self._surprise(*self._pieces(text, likelihood)), self._odd(text), len(text.strip()))
+        rank = min(self._as_odd(at, value) for at, value in enumerate(mine))
+        # Beside the others, each reference turn is compared with this one, as this one is with it.
+        count = sum(
+            min(other + (value >= its) for other, value, its in zip(ranks, mine, values, strict=True)) <= rank
+            for ranks, values in zip(self.ranks, self.values, strict=True)
+        )
+        n = len(self.values)
         return TurnRealism(text, count / n, clopper_pearson(count, n), likelihood, kinds)
 
     def _pieces(

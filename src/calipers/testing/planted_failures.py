@@ -32,6 +32,9 @@ from calipers.data.case import Case
 from calipers.rollouts.attacks.library import ATTACKS
 from calipers.run.dataset import Dataset
 from calipers.search.factors import Factors
+from calipers.search.mutations.mutation import Mutation
+from calipers.search.mutations.rewording import Politeness, Synonyms
+from calipers.search.mutations.slips import Casing, Spacing, Typos
 from calipers.search.proposal import Proposal
 from calipers.search.space import Space
 from calipers.search.strategy import Strategy
@@ -314,6 +317,9 @@ _WISHES = (
     "Do you have the {thing} in blue?",
 )
 _THINGS = ("lamp", "chair", "phone", "bicycle", "kettle", "coat", "desk", "sofa")
+_SLIPS: Sequence[Mutation] = (Typos(rate=0.03), Casing(), Spacing(), Synonyms(), Politeness())
+_CARELESS = 0.4
+"""The share of turns that are written in haste, or in words of one's own."""
 _PLAIN = "none"
 """The disguise that is none."""
 
@@ -352,12 +358,16 @@ def disguised(*, disguises: Sequence[str] = _DISGUISES) -> PlantedTarget:
 
 
 def shop_turns(number: int = 120, *, seed: int = 0) -> list[str]:
-    """What customers of the shop of `disguised` say, who know no disguise: a reference for `calipers.search.Realism`."""
+    """What customers of the shop of `disguised` say, who know no disguise, and write as people do: a reference for `calipers.search.Realism`."""
     check_whole_number("number", number, at_least=1)
     rng = random.Random(f"shop {seed}")  # noqa: S311 - chance, not secrets
-    return [
-        rng.choice(_OPENINGS) + rng.choice(_WISHES).format(thing=rng.choice(_THINGS)) for _ in range(number)
-    ]
+    found: list[str] = []
+    for _ in range(number):
+        turn = rng.choice(_OPENINGS) + rng.choice(_WISHES).format(thing=rng.choice(_THINGS))
+        if rng.random() < _CARELESS:
+            turn = rng.choice(_SLIPS).change(turn, rng)
+        found.append(turn)
+    return found
 
 
 ZOO: Mapping[str, Callable[..., PlantedTarget]] = MappingProxyType(

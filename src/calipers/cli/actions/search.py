@@ -3,7 +3,7 @@
 import re
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
@@ -19,8 +19,10 @@ from calipers.cli.output import IncludeCases, Outputs, check_paths, protect, sho
 from calipers.cli.stored_runs import find_run, open_or_make, shown_store
 from calipers.data.budget import Budget
 from calipers.errors import InvalidOptionError
+from calipers.files.load import load_dataset
 from calipers.files.project import find_project
 from calipers.files.save import save_dataset
+from calipers.models.answer_cache import using_cache
 from calipers.models.prices import set_prices
 from calipers.rollouts.attacks.library import ATTACKS
 from calipers.rollouts.environment import Environment
@@ -30,10 +32,13 @@ from calipers.search.changed_cases import case_variants
 from calipers.search.factors import Factors
 from calipers.search.findings import Findings
 from calipers.search.named_strategies import NAMED_STRATEGIES, named_strategy
+from calipers.search.objective import Objective
+from calipers.search.realism import Realism, said_by_user
 from calipers.search.search_run import search_sync
 from calipers.search.strategy import Strategy
 from calipers.stats.number_text import plural
 from calipers.stores.store import Store
+from calipers.stores.stored_answers import StoredAnswers
 from calipers.views.formats import parse_target
 
 TARGET: Final = "target"
@@ -55,6 +60,9 @@ class SearchOptions:
     target: str
     strategy: str | None = None
     budget: Sequence[str] = ()
+    realism: str | None = None
+    realism_model: str | None = None
+    realism_weight: float | None = None
     trials: int | None = None
     failures: int | None = None
     max_cost: Sequence[str] = ()
@@ -82,6 +90,7 @@ class _Target:
     strategy: Strategy
     dataset: Dataset[Any, Any, Any] | None
     evaluators: Sequence[Any]
+    objective: Objective
 
 
 def search(options: SearchOptions) -> int:
@@ -101,21 +110,23 @@ def search(options: SearchOptions) -> int:
         resume: Any = None if options.resume is None else True
         if store is not None and options.resume:
             resume = find_run(store, options.resume).id
-        found = search_sync(
-            target.task,
-            target.strategy,
-            dataset=target.dataset,
-            evaluators=target.evaluators,
-            trials=trials,
-            failures=options.failures,
-            in_flight=options.in_flight,
-            budget=budget,
-            task_timeout=options.task_timeout,
-            seed=options.seed,
-            progress=options.progress and not options.quiet,
-            metadata={TARGET: options.target},
-            **({} if store is None else {"store": store, "resume": resume}),
-        )
+        with using_cache(None if store is None else StoredAnswers(store)):
+            found = search_sync(
+                target.task,
+                target.strategy,
+                dataset=target.dataset,
+                evaluators=target.evaluators,
+                objective=target.objective,
+                trials=trials,
+                failures=options.failures,
+                in_flight=options.in_flight,
+                budget=budget,
+                task_timeout=options.task_timeout,
+                seed=options.seed,
+                progress=options.progress and not options.quiet,
+                metadata={TARGET: options.target},
+                **({} if store is None else {"store": store, "resume": resume}),
+            )
         return _tell(options, found, outputs, name, store)
     finally:
         if store is not None:
@@ -205,7 +216,44 @@ def _load(options: SearchOptions) -> _Target:
     system = load_system(options.target)
     space = vars(system.module).get("space", _space_of(system.task, system.dataset))
     strategy = _strategy(options.strategy, system.module, space)
-    return _Target(system.task, strategy, system.dataset, system.evaluators)
+    return _Target(
+        system.task, strategy, system.dataset, system.evaluators, _objective(options, system.module)
+    )
+
+
+def _objective(options: SearchOptions, module: ModuleType) -> Objective:
+    """What counts, with how ordinary users would find it."""
+    found = vars(module)
+    objective: Any = found.get("objective", Objective())
+    if not isinstance(objective, Objective):
+        raise CommandError(
+            f"`objective` of {module.__name__} must be an Objective, got {objective!r:.200}", USAGE
+        )
+    realism: Any = found.get("realism", objective.realism)
+    if realism is not None and not isinstance(realism, Realism):
+        raise CommandError(f"`realism` of {module.__name__} must be a Realism, got {realism!r:.200}", USAGE)
+    if options.realism is not None:
+        realism = Realism(_turns_in(options.realism), model=options.realism_model)
+    elif options.realism_model is not None and realism is not None:
+        realism = replace(realism, model=options.realism_model)
+    weight = objective.weight if options.realism_weight is None else options.realism_weight
+    if realism is None and (options.realism_model is not None or options.realism_weight is not None):
+        raise CommandError(
+            "there are no turns of real users to compare with: give --realism FILE, or define `realism`",
+            USAGE,
+        )
+    return replace(objective, realism=realism, weight=weight)
+
+
+def _turns_in(file: str) -> list[str]:
+    """The turns in a file: the lines of a text file, or the texts in the inputs of a dataset."""
+    path = Path(file)
+    if path.suffix.lower() != ".txt":
+        return [turn for case in load_dataset(path).cases for turn in said_by_user(case.inputs)]
+    try:
+        return path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise CommandError(f"--realism {file} cannot be read: {error}", USAGE) from error
 
 
 def _space_of(task: Any, dataset: Dataset[Any, Any, Any] | None) -> Any:
@@ -242,6 +290,8 @@ def _tell(
         click.echo(f"\n{found}")
         if found.estimate is not None:
             click.echo(f"In use, {found.estimate}")
+        if found.front:
+            click.echo(f"Most ordinary: {found.front[0]}")
     files = Outputs(outputs, name, folder=Path.cwd())
     files.begin(report)
     files.end(report, sys.stdout)

@@ -17,6 +17,8 @@ calipers search target.py --failures 3 --max-cost 5 --max-time 1h
 calipers search target.py:hardened --in-flight 8
 # a strategy of your own, and the smallest failures as a dataset
 calipers search target.py --strategy mine.py:strategy --save regressions.yaml
+# failures in what users would say, ranked by how ordinary they are
+calipers search target.py --realism turns.txt --realism-model local:smollm2
 # go on with a search that was interrupted
 calipers search target.py --resume
 """
@@ -35,6 +37,24 @@ calipers search target.py --resume
     metavar="AMOUNT",
     multiple=True,
     help="End the search at this amount: 200 (trials), '$5', '500k tokens', '100 calls' (of models) or 30m. Repeatable.",
+)
+@click.option(
+    "--realism",
+    metavar="FILE",
+    shell_complete=complete_files,
+    help="Look for failures in what users would say, and rank them: a .txt file with turns of real users, one on each line, or a dataset file. Default: `realism` of "
+    "the file.",
+)
+@click.option(
+    "--realism-model",
+    metavar="MODEL",
+    help="The language model that tells how likely each turn is, such as local:smollm2. Default: none; the characters of the real turns tell.",
+)
+@click.option(
+    "--realism-weight",
+    metavar="SHARE",
+    type=click.FloatRange(0, 1),
+    help="How much it counts that a turn is ordinary, beside how near a failure came: from 0, which only ranks, to 1. Default: 0.7.",
 )
 @click.option(
     "--trials",
@@ -104,7 +124,7 @@ def command(**options: Any) -> int:
     """Look for inputs on which a system fails, choosing each by the outcomes of those before.
 
     TARGET is a Python file, or file.py:name or module:name. The file has the task or the `Environment` of conversations, under that name
-    or as `task` or `environment`, and if need be `space`, `strategy`, `dataset` and `evaluators`.
+    or as `task` or `environment`, and if need be `space`, `strategy`, `dataset`, `evaluators`, `objective` and `realism`.
 
     Exit codes: 0 nothing failed, 1 a failure was found, 2 wrong usage, 3 something errored, 4 nothing was tried, 130 interrupted.
     """
