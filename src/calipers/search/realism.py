@@ -73,6 +73,13 @@ class TurnRealism:
     unknown: str | None = None
     """Why its realism is not known."""
 
+    def __str__(self) -> str:
+        if self.share is None or self.interval is None:
+            return f"it is not known how ordinary it is: {self.unknown}"
+        odd = f"; {', '.join(self.oddities)}" if self.oddities else ""
+        ends = f"[{percent(self.interval.low)}, {percent(self.interval.high)}]"
+        return f"{percent(self.share)} of real turns are at least as odd {ends}{odd}"
+
 
 @dataclass(frozen=True)
 class ConversationRealism:
@@ -398,14 +405,8 @@ def _is_text(value: Any) -> bool:
 
 
 def _reason(found: ConversationRealism) -> str:
-    oddest = found.oddest
-    assert oddest is not None
-    assert oddest.share is not None
-    assert oddest.interval is not None
-    odd = f"; {', '.join(oddest.oddities)}" if oddest.oddities else ""
-    which = "" if len(found.turns) == 1 else f"the oddest of {len(found.turns)} turns: "
-    ends = f"[{percent(oddest.interval.low)}, {percent(oddest.interval.high)}]"
-    return f"{which}{percent(oddest.share)} of real turns are at least as odd {ends}{odd}"
+    oddest = str(found.oddest)
+    return oddest if len(found.turns) == 1 else f"the oddest of {len(found.turns)} turns: {oddest}"
 
 
 def _told(found: ConversationRealism) -> dict[str, Any]:
