@@ -29,7 +29,7 @@ calipers search target.py --resume
 @click.option(
     "--strategy",
     metavar="NAME|ADDRESS",
-    help="The strategy: random, thompson, ucb, evolution, tree or cross-entropy; or one of your own, as file.py:name. Default: `strategy` of "
+    help="The strategy: random, splitting, thompson, ucb, evolution, tree or cross-entropy; or one of your own, as file.py:name. Default: `strategy` of "
     "the file, else thompson.",
 )
 @click.option(
