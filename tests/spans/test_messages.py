@@ -136,6 +136,49 @@ FAILED = [
 ]  # fmt: skip
 
 
+def test_items_of_one_answer_are_one_answer(tmp_path):
+    """OpenAI's Responses have an item for the text, and one for each call."""
+    history = [
+        {"role": "user", "content": "to Oslo?"},
+        {
+            "type": "message",
+            "role": "assistant",
+            "content": [{"type": "output_text", "text": "Let me look."}],
+        },
+        {"type": "function_call", "call_id": "c1", "name": "find", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "c1", "output": "OS12"},
+        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "OS12."}]},
+    ]
+    (tmp_path / "history.json").write_text(json.dumps(history))
+    (trace,) = read_traces(tmp_path / "history.json")
+    said = [turn.content for turn in trace.turns if turn.turn_type is TurnType.AGENT_MESSAGE]
+    assert (said, trace.output_text) == (["OS12."], "OS12.")
+
+
+def test_a_structured_output_of_pydantic_ai_is_the_answer_and_no_call(tmp_path):
+    history = [
+        pydantic_ai("request", part_kind="user-prompt", content="to Oslo?"),
+        pydantic_ai(
+            "response",
+            part_kind="tool-call",
+            tool_name="final_result",
+            args='{"flight": "OS12"}',
+            tool_call_id="c1",
+        ),
+        pydantic_ai(
+            "request",
+            part_kind="tool-return",
+            tool_name="final_result",
+            content="Final result processed.",
+            tool_call_id="c1",
+        ),
+    ]
+    (tmp_path / "history.json").write_text(json.dumps(history))
+    (trace,) = read_traces(tmp_path / "history.json")
+    assert (trace.tool_calls, trace.output_text) == ((), '{"flight":"OS12"}')
+    assert trace.turns[-1].content == trace.output_text
+
+
 def test_a_result_that_is_marked_as_a_failure_is_one(tmp_path):
     for result in FAILED:
         path = tmp_path / "history.json"

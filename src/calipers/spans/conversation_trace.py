@@ -547,42 +547,56 @@ def trace_of_history(messages: Sequence[Message], usages: Sequence[Usage | None]
     pairs = {id(call): result for call, result in pair_results(messages)}
     told = iter(usages)
     turns: list[Turn] = []
-    answered: list[tuple[str, list[Call]]] = []
-    earlier = ""
-    for message in messages:
+    output = ""
+    for message, following in zip(messages, (*messages[1:], None), strict=True):
         if message.role == "user":
             said = "\n".join(part.text for part in message.parts if isinstance(part, Text) and part.text)
             if said:
                 turns.append(observed_turn(_USER_MESSAGE, str(len(turns) + 1), None, said))
-        elif message.role == "assistant":
-            said, calls = _said([message])
-            usage = next(told, None)
-            if usage is not None:
-                turns.append(
-                    Turn(
-                        llm_call=LLMCall(
-                            model=usage.model or "unknown",
-                            input_tokens=usage.input_tokens,
-                            output_tokens=usage.output_tokens,
-                            output_text=said,
-                            cost=usage.cost,
-                        ),
-                        turn_id=str(len(turns) + 1),
-                    )
+        if message.role != "assistant":
+            if not all(isinstance(part, Result) and part.is_answer for part in message.parts):
+                output = ""
+            continue
+        said, calls = _said([message])
+        usage = next(told, None)
+        if usage is not None:
+            turns.append(
+                Turn(
+                    llm_call=LLMCall(
+                        model=usage.model or "unknown",
+                        input_tokens=usage.input_tokens,
+                        output_tokens=usage.output_tokens,
+                        output_text=said,
+                        cost=usage.cost,
+                    ),
+                    turn_id=str(len(turns) + 1),
                 )
-            for call in calls:
-                slot = _Slot(0, call, None, pairs.get(id(call)))
-                turns.append(_tool_turn(slot, str(len(turns) + 1)))
-            answered.append((said, calls))
-            if said and not calls:
-                turns.append(observed_turn(_AGENT_MESSAGE, str(len(turns) + 1), None, said))
-        earlier = message.role
-    said, calls = answered[-1] if answered and earlier == "assistant" else ("", [])
+            )
+        for call in list(calls):
+            result = pairs.get(id(call))
+            if result is not None and result.is_answer:
+                calls.remove(call)
+                said = msgspec.json.encode(call.arguments or {}).decode()
+                continue
+            turns.append(_tool_turn(_Slot(0, call, None, result), str(len(turns) + 1)))
+        output = "" if calls or _goes_on(following) else said
+        if output:
+            turns.append(observed_turn(_AGENT_MESSAGE, str(len(turns) + 1), None, output))
     return Trace(
         input_text=next((turn.content for turn in turns if turn.turn_type is _USER_MESSAGE), ""),
-        output_text="" if calls else said,
+        output_text=output,
         turns=turns,
         records_calls=True,
         trace_id=hashlib.blake2b(repr(messages).encode("utf-8", "replace"), digest_size=16).hexdigest(),
         created_at=moment(0),  # it does not say when
+    )
+
+
+def _goes_on(following: Message | None) -> bool:
+    """Whether the message after an answer is a part of it: OpenAI's Responses have an item for the text, and one for each call."""
+    return (
+        following is not None
+        and following.role == "assistant"
+        and bool(following.parts)
+        and all(isinstance(part, Call) for part in following.parts)
     )

@@ -74,6 +74,8 @@ class Result(
     output: Any = UNSET
     failed: bool = False
     """Whether the message marks it as a failure; a text that tells of one does not."""
+    is_answer: bool = False
+    """Whether the call was a framework's way to let its model answer, and no tool gave this."""
 
     def __post_init__(self) -> None:
         if self.call_id is not None and type(self.call_id) is not str:
@@ -424,6 +426,8 @@ _LANGCHAIN_CLASSES: Final = {
     "ToolMessage": "tool",
     "SystemMessage": "system",
 }
+_ANSWERED: Final = "Final result processed."
+"""What pydantic-ai tells its model of the call by which it gave a structured output."""
 _LANGCHAIN_ROLES: Final = {"human": "user", "ai": "assistant", "tool": "tool", "system": "system"}
 
 
@@ -456,7 +460,8 @@ def _pydantic_ai(entry: Mapping[str, Any]) -> Iterator[Message]:
             parts.append(Call(str(part.get("tool_name") or "?"), called, part.get("tool_call_id")))
         elif kind == "tool-return" or (kind == "retry-prompt" and part.get("tool_name")):
             failed = kind == "retry-prompt" or part.get("outcome", "success") != "success"
-            parts.append(Result(part.get("tool_call_id"), part.get("tool_name"), content, failed))
+            is_answer = content == _ANSWERED
+            parts.append(Result(part.get("tool_call_id"), part.get("tool_name"), content, failed, is_answer))
     if parts:
         yield Message(role, parts)
 
