@@ -133,3 +133,15 @@ def test_what_is_the_same_at_both_ends_takes_nothing_from_a_budget():
     assert not compare_traces(trace(*steps), trace(*other), budget=budget).cut
     assert budget.take(200_000)
     assert not budget.take(1)
+
+
+def test_many_large_steps_are_aligned_by_whether_they_are_the_same():
+    def step(number, **more):
+        return ToolCall("find", {"rows": [[number, *range(300)]]} | more)
+
+    steps = [step(number) for number in range(90)]
+    found = compare_traces(trace(*steps), trace(step(-1), *steps[:-1], step(89, limit=5)))
+    assert [(one.baseline, one.candidate) for one in found.pairs] == [(n, n + 1) for n in range(90)]
+    assert [one.candidate for one in found.candidate_only] == [0]
+    (changed,) = found.pairs[-1].changes
+    assert (changed.path, changed.kind) == ("arguments.limit", "unexpected")

@@ -107,6 +107,28 @@ def test_streamed_responses_are_read_as_they_were_received(tmp_path):
     assert [(call.call_id, call.arguments) for call in trace.tool_calls] == [("c1", {"to": "Oslo"})]
 
 
+def test_pieces_of_a_streamed_answer_are_not_read_beside_the_whole(tmp_path):
+    """Google's kit writes both."""
+
+    def entry(finish: str, *parts: dict[str, Any]) -> dict[str, Any]:
+        return {"role": "assistant", "parts": list(parts), "finish_reason": finish}
+
+    call = {"type": "tool_call", "id": "c1", "name": "find", "arguments": None}
+    text = {"type": "text", "content": "Looking."}
+    pieces = [entry("", text), entry("", call), entry("", call)]
+    whole = entry("stop", text, call | {"arguments": {"to": "Oslo"}})
+    google = {"gen_ai.operation.name": "generate_content", "gcp.vertex.agent.event_id": "1"}
+
+    def answered(*entries: Any) -> Trace:
+        told = {"gen_ai.output.messages": json.dumps(entries)}
+        return read(tmp_path, span("generate_content", attributes=google | told))
+
+    trace = answered(*pieces, whole)
+    assert [(each.call_id, each.arguments) for each in trace.tool_calls] == [("c1", {"to": "Oslo"})]
+    assert trace.llm_calls[0].output_text == "Looking."
+    assert answered(pieces[0]).output_text == "Looking."  # it was cut off
+
+
 def test_a_call_with_which_an_agent_answered_is_the_answer(tmp_path):
     """LangChain and Strands let a model give a structured output by a tool, and only its name tells it from others."""
     offer = {"flight": "OS12", "price": 99.5}

@@ -29,8 +29,8 @@ from calipers.matching.value_comparison import DifferenceKind, differences, simi
 StepKind: TypeAlias = Literal["user_message", "agent_message", "llm_call", "tool_call"]
 """What kind of step it is: the `turn_type` of the turn."""
 
-_MOST = 250_000
-"""Pairs of steps up to which arguments are compared one by one to align them; beyond, they are the same or not."""
+_MOST = 2_000_000
+"""Pairs of values up to which the values of steps are compared one by one to align them: some seconds. Beyond, they are the same or not."""
 _ALIKE = 0.5
 """How similar two requests to models, or two messages, are that differ."""
 _SHOWN = 120
@@ -216,6 +216,10 @@ class _Facts(NamedTuple):
     shown: str
     key: str
     """The same of steps that are the same in every respect."""
+    texts: dict[str, str]
+    """The values as JSON."""
+    size: int
+    """How many values there are, down to the innermost."""
 
 
 def _steps(trace: Trace, other: Trace) -> tuple[list[_Facts], list[Turn]]:
@@ -257,8 +261,16 @@ def _facts(place: int, turn: Turn) -> _Facts:
     else:
         values["content"] = plain(turn.content)
         shown = show(turn.content, _SHOWN)
-    key = json.dumps([turn.turn_type, name, failed, values], sort_keys=True)
-    return _Facts(place, turn.turn_type.value, name, values, failed, shown, key)
+    texts = {part: json.dumps(value, sort_keys=True) for part, value in values.items()}
+    key = json.dumps([turn.turn_type, name, failed, texts])
+    return _Facts(place, turn.turn_type.value, name, values, failed, shown, key, texts, _size(values))
+
+
+def _size(value: Any) -> int:
+    """How many values there are in one of plain data, down to the innermost, and with itself."""
+    if isinstance(value, dict):
+        return 1 + sum(map(_size, value.values()))
+    return 1 + sum(map(_size, value)) if isinstance(value, list) else 1
 
 
 def _same_ends(one: Sequence[_Facts], two: Sequence[_Facts]) -> tuple[int, int]:
@@ -278,7 +290,8 @@ def _aligned(one: Sequence[_Facts], two: Sequence[_Facts], start: int, end: int)
     turned = [step.key for step in rows] > [step.key for step in columns]
     if turned:
         rows, columns = columns, rows
-    closely = len(rows) * len(columns) <= _MOST
+    sizes = sum(step.size for step in rows) * len(columns) + sum(step.size for step in columns) * len(rows)
+    closely = sizes <= 2 * _MOST
     bonus = full_bonus(len(rows), len(columns))
     known: dict[tuple[str, str], int] = {}
 
@@ -301,12 +314,14 @@ def _aligned(one: Sequence[_Facts], two: Sequence[_Facts], start: int, end: int)
 
 
 def _likeness(one: _Facts, two: _Facts, *, closely: bool) -> float:
-    """How similar two steps of a kind are; 1 exactly when nothing is known to differ."""
+    """How similar two steps of a kind are; 1 when nothing is known to differ."""
+    if not closely:
+        same = None in (one.failed, two.failed) or one.failed == two.failed
+        shared = one.texts.keys() & two.texts.keys()
+        return 1.0 if same and all(one.texts[part] == two.texts[part] for part in shared) else _ALIKE
     if _agree(one, two):
         return 1.0
-    if one.kind != "tool_call" or not closely:
-        return _ALIKE
-    if "arguments" not in one.values or "arguments" not in two.values:
+    if one.kind != "tool_call" or "arguments" not in one.values or "arguments" not in two.values:
         return _ALIKE
     return min(similarity(one.values["arguments"], two.values["arguments"]), 0.999)
 

@@ -159,9 +159,9 @@ def _answer(node: SpanNode) -> list[Message] | None:
 def _messages(node: SpanNode, name: str) -> list[Message] | None:
     """What a model was given, or answered."""
     attributes = node.attributes
+    is_google = _GOOGLE in attributes
     if name in attributes:
-        messages = read_messages(attributes[name])
-        return messages if _GOOGLE not in attributes else _google_results(messages)
+        return read_messages(attributes[name]) if not is_google else _google_messages(attributes[name])
     if "events" in attributes:
         listed = structured(attributes["events"])
         return _from_events(
@@ -174,14 +174,21 @@ def _messages(node: SpanNode, name: str) -> list[Message] | None:
     seen = False
     for event in node.events:
         if name in event.attributes:
-            found.extend(read_messages(event.attributes[name]))
+            listed = event.attributes[name]
+            found.extend(read_messages(listed) if not is_google else _google_messages(listed))
             seen = True
     if seen:
-        return found if _GOOGLE not in attributes else _google_results(found)
+        return found
     return _from_events([(event.name, event.attributes) for event in node.events], name)
 
 
-def _google_results(messages: list[Message]) -> list[Message]:
+def _google_messages(listed: Any) -> list[Message]:
+    """Messages as Google's kit writes them: results in an object, and of an answer that came as a stream its pieces before the whole."""
+    entries = structured(listed)
+    if isinstance(entries, list):
+        whole = [each for each in entries if not (isinstance(each, dict) and each.get("finish_reason") == "")]
+        entries = whole or entries
+    messages = read_messages(entries)
     for _, part in parts_of(messages):
         if isinstance(part, Result):
             part.output = unwrapped(part.output)
