@@ -182,12 +182,29 @@ def test_what_an_agent_says_to_a_tool_is_not_said_to_the_user(tmp_path):
     assert [turn.turn_type for turn in unanswered.turns] == ["tool_call", "llm_call"]
 
 
-def test_a_request_is_told_without_what_a_framework_put_before_it(tmp_path):
-    root = openinference("AGENT", takes=9, attributes={"input.value": json.dumps({"task": "to Oslo?"})})
+def test_a_request_of_smolagents_is_told_without_what_it_puts_before_it(tmp_path):
     given = {"llm.input_messages.0.message.role": "user"}
     given["llm.input_messages.0.message.content"] = "New task:\nto Oslo?"
-    trace = read(tmp_path, root, openinference("LLM", parent=root, attributes=given))
-    assert (trace.input_text, trace.turns[0].content) == ("to Oslo?", "to Oslo?")
+    for name, wanted in (("OpenAIModel.generate", "to Oslo?"), ("ChatOpenAI", "New task:\nto Oslo?")):
+        trace = read(tmp_path, openinference("LLM", name, attributes=given))
+        assert (trace.input_text, trace.turns[0].content) == (wanted, wanted)
+
+
+def test_each_run_of_a_conversation_has_its_answer_by_a_tool(tmp_path):
+    spans = []
+    for at, said in ((0, '{"done": true}'), (20, "OS12.")):
+        root = openinference("AGENT", "travel.run", at=at, takes=9, attributes={"session.id": "s"})
+        told = {"tool.name": "final_answer", "output.value": said}
+        spans += [
+            root,
+            openinference(
+                "LLM", parent=root, at=at, attributes=asks(("c", "final_answer", {"answer": said}))
+            ),
+            openinference("TOOL", "FinalAnswerTool", root, at=at + 3, attributes=told),
+        ]
+    trace = read(tmp_path, *spans)
+    answers = [turn.content for turn in trace.turns if turn.turn_type == "agent_message"]
+    assert (answers, trace.output_text) == (['{"done": true}', "OS12."], "OS12.")
 
 
 def test_the_answer_by_a_tool_is_no_tool_call(tmp_path):

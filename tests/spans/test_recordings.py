@@ -251,6 +251,23 @@ def test_requests_without_a_parent_are_joined_by_what_was_said_before(tmp_path):
     assert (call.output, call.success) == (["OS12"], True)
 
 
+def test_what_was_said_before_a_call_need_not_be_repeated(tmp_path):
+    """OpenTelemetry's instrumentation of OpenAI leaves it out of the history, others tell it as a message of its own."""
+    user, looks = ("user", "to Oslo?"), {"type": "text", "content": "Let me look."}
+    answer = messages(("assistant", "OS12."))
+    for history in (
+        [("assistant", ASKS)],
+        [("assistant", [looks, *ASKS])],
+        [("assistant", [looks]), ("assistant", ASKS)],
+    ):
+        talk = [
+            request(messages(user), messages(("assistant", [looks, *ASKS])), at=0),
+            request(messages(user, *history, ("tool", TELLS)), answer, at=5),
+        ]
+        (trace,) = read(tmp_path, as_json(talk))
+        assert (trace.output_text, trace.tool_calls[0].output) == ("OS12.", ["OS12"])
+
+
 def test_two_equal_requests_are_two_conversations(tmp_path):
     same = messages(("user", "hi")), messages(("assistant", "hello"))
     assert len(read(tmp_path, as_json([request(*same, at=0), request(*same, at=5)]))) == 2
@@ -356,6 +373,28 @@ def test_spans_side_by_side_are_one_call_if_their_answer_has_the_same_id(tmp_pat
     two["attributes"][-1]["value"]["stringValue"] = '{"id": "another"}'
     (trace,) = read(tmp_path, as_json([app, one, two]))
     assert len(trace.llm_calls) == 2
+
+
+def test_so_are_spans_in_traces_of_their_own_wherever_they_are_sorted(tmp_path):
+    """Anthropic's SDK traces a stream itself, beside the span of an instrumentation and not in it."""
+    chat = {"gen_ai.operation.name": "chat", "gen_ai.usage.input_tokens": 7}
+    shown = {
+        "openinference.span.kind": "LLM",
+        "llm.token_count.prompt": 7,
+        "llm.output_messages.0.message.role": "assistant",
+        "llm.output_messages.0.message.content": "hello",
+    }
+    spans = [
+        span("own", attributes=chat | {"gen_ai.response.id": "r"}, at=1),
+        span("messages.stream", attributes=shown | {"output.value": '{"id": "r"}'}),
+        span("another", attributes=chat | {"gen_ai.response.id": "s"}, at=5),
+    ]
+    path = tmp_path / "spans"
+    path.write_bytes(as_json(spans))
+    for most in (1 << 30, 0):
+        one, other = iter_traces([path], print, most_bytes=most)
+        assert (len(one.llm_calls), one.total_input_tokens, one.output_text) == (1, 7, "hello")
+        assert (len(other.llm_calls), other.output_text) == (1, "")
 
 
 def test_the_same_call_twice_is_two_calls(tmp_path):

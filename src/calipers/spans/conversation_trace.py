@@ -92,8 +92,8 @@ def trace_of(runs: Sequence[Run]) -> Trace:
     slots = _asked(runs, requests)
     _join_spans(slots, tools, requests)
     _join_results(slots, runs, requests)
-    answer = _find_answers(runs, slots, requests)
-    output = _output(runs[-1], requests, answer)
+    _mark_answers(runs, slots, requests)
+    output = _output(runs[-1], requests)
     turns = _turns(runs, requests, slots, output)
     metadata: dict[str, Any] = {}
     if runs[0].conversation is not None:
@@ -337,9 +337,8 @@ def _take_results(
 # ---------------------------------------------------------------------- the answer
 
 
-def _find_answers(runs: Sequence[Run], slots: Sequence[_Slot], requests: Sequence[_Answered]) -> str | None:
-    """Mark the calls by which a framework lets its model answer; the last answer, if it is text."""
-    answer: str | None = None
+def _mark_answers(runs: Sequence[Run], slots: Sequence[_Slot], requests: Sequence[_Answered]) -> None:
+    """Mark the calls by which a framework lets its model answer."""
     output_tools: set[str] | None = None
     echoed = _echoed(runs, requests) if slots else ()
     for slot in slots:
@@ -349,9 +348,6 @@ def _find_answers(runs: Sequence[Run], slots: Sequence[_Slot], requests: Sequenc
             if output_tools is None:
                 output_tools = _output_tools(requests)
             slot.is_answer = slot.name in output_tools
-        if slot.is_answer and slot.ran is not None and isinstance(slot.ran.output, str):
-            answer = slot.ran.output
-    return answer
 
 
 def _echoed(runs: Sequence[Run], requests: Sequence[_Answered]) -> set[str]:
@@ -416,18 +412,19 @@ def _said(messages: Iterable[Message]) -> tuple[str, list[Call]]:
     return said, calls
 
 
-def _output(last: Run, requests: Sequence[_Answered], answer: str | None) -> str | None:
-    """The last answer: what the last model said, unless it asked for a tool; else what the agent says it is."""
-    final = _last_own(last, requests)
+def _output(run: Run, requests: Sequence[_Answered]) -> str | None:
+    """The answer of a run: the one it gave by a tool, else what the last model said, unless it asked for one; else what the agent says it is."""
+    for step in reversed(run.tools):
+        if step.is_answer and not step.is_inner and isinstance(step.output, str):
+            return step.output
+    final = _last_own(run, requests)
     if final is not None and final.said and not final.calls:
         return final.said
-    if says := _agent_says(last):
+    if says := _agent_says(run):
         return says
-    if answer is not None:
-        return answer
-    if not last.requests:
+    if not run.requests:
         return None
-    spoken = [_said([message]) for message in _histories(last) if message.role == "assistant"]
+    spoken = [_said([message]) for message in _histories(run) if message.role == "assistant"]
     return spoken[-1][0] or None if spoken and not spoken[-1][1] else None
 
 
@@ -442,15 +439,15 @@ def _turns(
     for slot in slots:
         if not slot.is_answer:
             by_request.setdefault(slot.request, []).append(slot)
-    firsts = {id(run.requests[0]): run for run in runs if run.requests}
+    firsts = {id(run.requests[0]) for run in runs if run.requests}
+    lasts = {id(run.requests[-1]): run for run in runs[:-1] if run.requests}
     turns: list[Turn] = []
     for slot in by_request.get(-1, ()):
         turns.append(_tool_turn(slot, str(len(turns) + 1)))
     spoken: str | None = None
     for number, each in enumerate(requests):
         at, said = moment(each.start_ns), each.said
-        first_of = firsts.get(id(each.request))
-        if first_of is not None and (asked := _user_text(first_of)):
+        if id(each.request) in firsts and (asked := _user_text(each.request)):
             turns.append(observed_turn(_USER_MESSAGE, str(len(turns) + 1), at, asked))
         turns.append(_request_turn(each, str(len(turns) + 1), at))
         for slot in by_request.get(number, ()):
@@ -458,23 +455,24 @@ def _turns(
         if said and not each.calls and not each.told.is_inner:
             spoken = said
             turns.append(observed_turn(_AGENT_MESSAGE, str(len(turns) + 1), moment(each.end_ns), said))
+        last_of = lasts.get(id(each.request))
+        if last_of is not None and (told := _output(last_of, requests)) and told != spoken:
+            turns.append(observed_turn(_AGENT_MESSAGE, str(len(turns) + 1), moment(each.end_ns), told))
     if output and output != spoken:
         turns.append(observed_turn(_AGENT_MESSAGE, str(len(turns) + 1), None, output))
     return turns
 
 
-def _user_text(run: Run) -> str:
-    """What the user said last, if the model had not answered it yet; without what a framework put before it, where an agent tells its task."""
+def _user_text(request: Request) -> str:
+    """What the user said last, if the model had not answered it yet."""
     texts: list[str] = []
-    for message in reversed(run.requests[0].given() or ()):
+    for message in reversed(request.given() or ()):
         role = message.role
         if role == "user":
             texts[:0] = [part.text for part in message.parts if type(part) is Text and part.text]
         elif role != "system":
             break
-    told = "\n".join(texts)
-    task = next((step.input_text for step in run.agents if step.input_text), None)
-    return task if task is not None and told.endswith(f"\n{task}") else told
+    return "\n".join(texts)
 
 
 def _request_turn(answered: _Answered, turn_id: str, at: datetime) -> Turn:

@@ -131,9 +131,10 @@ def runs_in(tree: SpanTree) -> tuple[list[Run], list[SpanNode]]:
                 into = found[key] = _Found(conversation)
             elif into.conversation is None:
                 into.conversation = conversation
+            if is_inner:
+                step.is_inner = True
             if isinstance(step, ModelStep):
                 into.models.append((step, request))
-                step.is_inner = is_inner
                 request = step
             else:
                 request = None
@@ -142,7 +143,6 @@ def runs_in(tree: SpanTree) -> tuple[list[Run], list[SpanNode]]:
                     is_inner = agent is not None
                 else:
                     into.agents.append(step)
-                    step.is_inner = is_inner
         if node.children:
             places[id(node)] = _Place(conversation, agent, request, is_inner)
     return list(_runs(found)), unread
@@ -229,15 +229,7 @@ def _without_doubles(requests: list[Request]) -> list[Request]:
     by_answer: dict[str, Request] = {}
     found: list[Request] = []
     for request in requests:
-        answer = request.first("response_id") or next(
-            (
-                told
-                for step in request.steps
-                if step.convention == openinference.CONVENTION
-                and (told := openinference.response_id(step.node)) is not None
-            ),
-            None,
-        )
+        answer = _answer_id(request)
         first = by_answer.get(answer) if answer is not None else None
         if first is not None and {step.convention for step in first.steps}.isdisjoint(
             step.convention for step in request.steps
@@ -250,12 +242,39 @@ def _without_doubles(requests: list[Request]) -> list[Request]:
     return found
 
 
+def _answer_id(request: Request) -> str | None:
+    """The provider's id of an answer, if a span of the request has it."""
+    if (answer := request.first("response_id")) is not None:
+        return str(answer)
+    told = (
+        openinference.response_id(step.node)
+        for step in request.steps
+        if step.convention == openinference.CONVENTION
+    )
+    return next((each for each in told if each is not None), None)
+
+
+def _is_bare(run: Run) -> bool:
+    """Whether a run is one request and nothing else: that of a program which calls an SDK without a span of its own."""
+    return len(run.requests) == 1 and not run.agents and not run.tools
+
+
+def _join_doubles(runs: Iterable[Run]) -> list[Run]:
+    """Bare requests of two conventions in traces of their own made one, if their answers have the same id."""
+    found: list[Run] = []
+    bare: list[Run] = []
+    for run in runs:
+        (bare if _is_bare(run) else found).append(run)
+    kept = {id(each) for each in _without_doubles([run.requests[0] for run in bare])}
+    return [*found, *(run for run in bare if id(run.requests[0]) in kept)]
+
+
 # ---------------------------------------------------------------------- runs to conversations
 
 
 def conversations(runs: Iterable[Run]) -> list[list[Run]]:
     """The runs by conversation, each in order of time; the conversation that began first comes first."""
-    ordered = sorted(runs, key=lambda run: run.start_ns)
+    ordered = sorted(_join_doubles(runs), key=lambda run: run.start_ns)
     by_name: dict[str, list[Run]] = {}
     found: list[list[Run]] = []
     ends: dict[int, list[list[Run]]] = {}
@@ -330,7 +349,10 @@ def _number(before: int, key: tuple[str, str | None]) -> int:
 
 
 def _keys(messages: Iterable[Message]) -> list[tuple[str, str | None]]:
-    """What tells messages apart: texts, and the ids of calls. System prompts are left out: not all requests repeat them."""
+    """What tells messages apart: texts, and the ids of calls.
+
+    Left out are system prompts, which not all requests repeat, and what a model said before its calls, which not all instrumentations do.
+    """
     found: list[tuple[str, str | None]] = []
     for role, part in parts_of(messages):
         if role == "system":
@@ -338,6 +360,8 @@ def _keys(messages: Iterable[Message]) -> list[tuple[str, str | None]]:
         if isinstance(part, Text):
             found.append((role, part.text))
         elif isinstance(part, Call):
+            while found and found[-1][0] == "assistant":
+                found.pop()
             given = "" if part.arguments is UNSET else repr(part.arguments)
             found.append(("call", part.call_id or f"{part.name}{given}"))
         elif isinstance(part, Result):
@@ -358,9 +382,11 @@ def conversation_of(node: SpanNode) -> str | None:
 
 
 def linked_by_messages(spans: Iterable[SpanNode]) -> tuple[list[int], list[int]]:
-    """Numbers for what was said at the end of the runs among some spans, and for what they begin with."""
+    """Numbers for what was said at the end of the runs among some spans, and for what they begin with; both have those of their answers' ids."""
     runs, _ = runs_in(SpanTree(spans))
+    answers = (_answer_id(run.requests[0]) for run in runs if _is_bare(run))
+    same = [_number(0, ("answer", answer)) for answer in answers if answer is not None]
     return (
-        [said for run in runs for said in _ends_with(run)],
-        [said for run in runs for said in _begins_with(run)],
+        [*same, *(said for run in runs for said in _ends_with(run))],
+        [*same, *(said for run in runs for said in _begins_with(run))],
     )

@@ -93,6 +93,8 @@ class ToolStep(msgspec.Struct):
     call_id: str | None = None
     is_answer: bool = False
     """Whether it is a framework's way to let its model answer, and no tool."""
+    is_inner: bool = False
+    """Whether an agent called it that a tool of another one asked. `runs_in` sees it."""
 
 
 Step: TypeAlias = AgentStep | ModelStep | ToolStep

@@ -37,6 +37,10 @@ _GIVEN: Final = "llm.input_messages."
 _ANSWER: Final = "llm.output_messages."
 _FINAL_ANSWER: Final = "FinalAnswerTool"
 """The span of what smolagents calls a tool and is its way to say the answer."""
+_SMOLAGENTS: Final = (".generate", ".generate_stream", ".__call__")
+"""How spans of requests end that smolagents makes."""
+_NEW_TASK: Final = "New task:\n"
+"""What it puts before the words of the user."""
 
 
 def read(node: SpanNode) -> Step | None:
@@ -101,9 +105,10 @@ def _tool(node: SpanNode) -> ToolStep | None:
     attributes = node.attributes
     name = text(attributes, "tool.name") or node.name
     output: Any = attributes.get("output.value", UNSET)
+    is_answer = node.name == _FINAL_ANSWER
     call_id = text(attributes, "tool_call.id", "tool.call.id")
     error = failure_of(node)
-    if output is not UNSET:
+    if output is not UNSET and not is_answer:
         is_printed = attributes.get("output.mime_type") == "text/plain"
         output = printed(output) if is_printed else decoded(output)
         if isinstance(output, dict) and isinstance(output.get("data"), dict) and output.get("type") == "tool":
@@ -121,7 +126,7 @@ def _tool(node: SpanNode) -> ToolStep | None:
         output=output,
         error=error,
         call_id=call_id,
-        is_answer=node.name == _FINAL_ANSWER,
+        is_answer=is_answer,
     )
 
 
@@ -165,6 +170,11 @@ def _given(node: SpanNode) -> list[Message] | None:
     messages = _flattened(attributes, _GIVEN)
     if messages is not None and attributes.get("llm.system") == "anthropic":
         _mark_failures(messages, attributes)
+    if messages is not None and node.name.endswith(_SMOLAGENTS):
+        for message in messages:
+            for part in message.parts:
+                if message.role == "user" and isinstance(part, Text) and part.text is not None:
+                    part.text = part.text.removeprefix(_NEW_TASK)
     return messages
 
 
