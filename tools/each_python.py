@@ -31,7 +31,13 @@ SAME_EVERYWHERE = {
     "tests/views/html/test_comparison_page.py": "the browser decides",
     "tests/views/html/test_page.py": "the browser decides; the page that it gets is tested in test_document.py",
     "tests/viewer/test_frame.py": "the same of the viewer",
+    "tests/viewer/test_access.py": "the same",
+    "tests/viewer/test_compare_page.py": "the same",
+    "tests/viewer/test_hostile.py": "the same",
     "tests/viewer/test_label_page.py": "the same",
+    "tests/viewer/test_looks.py": "the same",
+    "tests/viewer/test_run_page.py": "the same",
+    "tests/viewer/test_same_look.py": "the same",
     "tests/viewer/test_page_build.py": "reads the sources of the page, and runs Node.js",
     "tests/voice/test_demo.py": "how much is understood is up to a compiled recognizer",
     "tests/voice/test_decoder.py": "the same",
@@ -74,6 +80,12 @@ SAME_EVERYWHERE = {
     "tests/stats/test_power.py::test_an_unpaired_plan_of_rates": "a simulation",
     "tests/comparison/test_change.py::test_the_intervals_cover": "a simulation",
     "tests/gate/test_claims.py::test_two_identical_agents_are_failed": "a simulation",
+    # What a run makes of lost workers is tested with processes, everywhere; these wait for Ray to notice.
+    "tests/engines/test_ray_engine.py::test_what_a_lost_machine": "Ray's part of it",
+    "tests/engines/test_ray_engine.py::test_a_task_that_ends_its_process": "the same",
+    "tests/engines/test_ray_engine.py::test_a_run_that_ends_early": "the same",
+    "tests/engines/test_ray_engine.py::test_a_run_for_which_there_is_no_room": "the same",
+    "tests/engines/test_ray_engine.py::test_a_cluster_of_ones_own": "the same",
 }
 """What is tested on the first Python only, and why that is enough: files, and tests by how their names begin."""
 
@@ -91,9 +103,11 @@ FEW_OF = {
     "tests/pytest_plugin": "pytest calls it, the same way everywhere",
     "tests/report": "arithmetic",
     "tests/rollouts": "trees of turns",
+    "tests/search": "draws, and arithmetic",
     "tests/spans": "formats of files",
     "tests/stats": "arithmetic",
     "tests/testing": "servers and checks that the other tests use",
+    "tests/viewer": "answers made of columns, which numpy keeps",
     "tests/views": "text made of reports",
     "tests/voice": "sound, in compiled code",
 }
