@@ -358,7 +358,7 @@ def test_the_report_has_the_front_and_a_stored_search_has_the_same(tmp_path):
     found = search(objective=objective, trials=150, store=tmp_path / "runs.db")
     table, curve = found.report.analyses[1:3]
     front = [row for row in table.rows if row[0]]
-    assert [row[5] for row in front] == [each.outcome.number for each in found.front]
+    assert [row[6] for row in front] == [each.outcome.number for each in found.front]
     assert len(table.rows) == len(found.ranked)
     [line] = curve.lines
     heights = [point.y for point in line.points]

@@ -65,22 +65,15 @@ def _realism(found: Findings) -> list[Analysis]:
     if not ranked:
         return []
     rows: list[list[Cell]] = []
-    for each in [failure for failure in ranked if failure.on_front] + [
-        failure for failure in ranked if not failure.on_front
-    ]:
+    for each in sorted(ranked, key=lambda failure: not failure.on_front):
         outcome = each.outcome
         text = shorten(" ".join(as_text(outcome.proposal.inputs).split()), _TEXT)
         realism = None if each.realism is None else round(each.realism, 4)
+        ends = "" if each.interval is None else f"[{each.interval.low:.3f}, {each.interval.high:.3f}]"
+        failed = f"{len(each.outcomes)} of {each.tries}"
+        kind = outcome.signature or "failure"
         rows.append(
-            [
-                each.on_front,
-                realism,
-                round(each.badness, 4),
-                f"{len(each.outcomes)} of {each.tries}",
-                outcome.signature or "failure",
-                outcome.number,
-                text,
-            ]
+            [each.on_front, realism, ends, round(each.badness, 4), failed, kind, outcome.number, text]
         )
     unknown = sum(each.realism is None for each in ranked)
     note = f"of {plural(unknown, 'failure')} it is not known how ordinary they are" if unknown else None
@@ -88,11 +81,11 @@ def _realism(found: Findings) -> list[Analysis]:
         title="Failures by how ordinary they are",
         description="Those on the front first: none is both worse and more ordinary. Realism is the share of real turns that are at least as odd",
         note=note,
-        columns=["front", "realism", "badness", "failed", "kind", "trial", "inputs"],
+        columns=["front", "realism", "interval", "badness", "failed", "kind", "trial", "inputs"],
         rows=rows,
     )
     front = [each for each in ranked if each.on_front]
-    if not front:
+    if len(front) < 2:  # there is nothing to choose between
         return [table]
     places = {1 - (each.realism or 0.0): each.badness for each in front}
     points = [PlotPoint(x=place, y=badness) for place, badness in places.items()]

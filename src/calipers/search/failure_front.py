@@ -9,10 +9,11 @@ A failure whose realism is not known is not on the front, and dominates none.
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
 
 from calipers.data.jsonable import plain, safe_repr
+from calipers.stats.interval import Interval
 from calipers.stats.number_text import percent
 
 from .trial_outcome import Outcome
@@ -29,7 +30,9 @@ class RankedFailure:
     badness: float
     """The mean severity of all tries, from 0 to 1."""
     realism: float | None
-    """How ordinary it is, the mean of its trials; `None`: not known."""
+    """How ordinary it is, in the middle of its trials; `None`: not known."""
+    interval: Interval | None = None
+    """Where its realism lies, given so many real turns."""
     on_front: bool = False
     """Whether no failure dominates it."""
 
@@ -41,7 +44,12 @@ class RankedFailure:
     def __str__(self) -> str:
         ordinary = "it is not known how ordinary it is"
         if self.realism is not None:
-            ordinary = f"{percent(self.realism)} of real turns are at least as odd"
+            ends = (
+                ""
+                if self.interval is None
+                else f" [{percent(self.interval.low)}, {percent(self.interval.high)}]"
+            )
+            ordinary = f"{percent(self.realism)} of real turns are at least as odd{ends}"
         return f"trial {self.outcome.number} ({self.outcome.signature or 'failure'}): {ordinary}"
 
 
@@ -55,15 +63,17 @@ def ranked_failures(outcomes: Iterable[Outcome]) -> list[RankedFailure]:
     for mine in tried.values():
         failed = tuple(outcome for outcome in mine if outcome.failed)
         if failed:
-            told = [outcome.realism for outcome in mine if outcome.realism is not None]
             severities = [_severity(outcome) if outcome.failed else 0.0 for outcome in mine]
-            found.append(RankedFailure(failed, len(mine), fmean(severities), fmean(told) if told else None))
+            told = [outcome for outcome in mine if outcome.realism is not None]
+            # What is said in a conversation may vary from try to try: the middle one stands for all.
+            middle = (
+                sorted(told, key=lambda outcome: outcome.realism or 0.0)[len(told) // 2] if told else None
+            )
+            realism, interval = (None, None) if middle is None else (middle.realism, middle.realism_interval)
+            found.append(RankedFailure(failed, len(mine), fmean(severities), realism, interval))
     known = [each for each in found if each.realism is not None]
     front = pareto_front([(each.badness, each.realism or 0.0) for each in known])
-    marked = [
-        RankedFailure(each.outcomes, each.tries, each.badness, each.realism, flag)
-        for each, flag in zip(known, front, strict=True)
-    ]
+    marked = [replace(each, on_front=flag) for each, flag in zip(known, front, strict=True)]
     marked.sort(key=lambda each: (-(each.realism or 0.0), -each.badness, each.outcome.number))
     return [*marked, *(each for each in found if each.realism is None)]
 

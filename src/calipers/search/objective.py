@@ -14,6 +14,7 @@ from calipers.data.spending import COST
 from calipers.errors import InvalidOptionError, ModelError
 from calipers.rollouts.graph import Graph
 from calipers.rollouts.rollout_outcome import calls_of, is_rollout, read_rollout, succeeded
+from calipers.stats.interval import Interval
 
 from .proposal import Proposal
 from .realism import Realism, of_conversation
@@ -78,7 +79,7 @@ class Objective:
         severity = _severity(results, graph) if self.reward is None else _share(self.reward(record))
         if severity is None or (failed is None and self.reward is None):
             severity = 1.0 if failed else 0.0
-        realism, by_turn = self._realism(record)
+        realism, interval, by_turn = self._realism(record)
         rewards = () if graph is None else turn_rewards(graph)
         if len(by_turn) != len(rewards):
             by_turn = [None] * len(rewards)
@@ -90,6 +91,7 @@ class Objective:
             reward=severity if failed is None else self._weighed(1.0 if failed else severity, realism),
             severity=severity,
             realism=realism,
+            realism_interval=interval,
             results={result.name: result.value for result in results},
             turn_rewards=tuple(map(self._weighed, rewards, shares)),
             output=None if finished is None else finished.output,
@@ -110,17 +112,21 @@ class Objective:
             return reward
         return (1 - self.weight) * reward + self.weight * (_MIDDLE if realism is None else realism)
 
-    def _realism(self, record: Any) -> tuple[float | None, list[float | None]]:
-        """How ordinary a trial was, and each of its turns."""
+    def _realism(self, record: Any) -> tuple[float | None, Interval | None, list[float | None]]:
+        """How ordinary a trial was, where that lies, and how ordinary each of its turns was."""
         if self.realism is None:
-            return None, []
+            return None, None, []
         if isinstance(record, ReportCaseFailure):
             known = self.realism.known(self.realism.said(record.inputs))
-            return None if known is None else known.share, []
+            return (None, None, []) if known is None else (known.share, known.interval, [])
         mine = self.realism.as_spec()
         told = next((each for each in record.results if each.source == mine), None)
-        turns = [] if told is None else (told.metadata or {}).get("turns", [])
-        return None if told is None else float(told.value), [turn["share"] for turn in turns]
+        if told is None:
+            return None, None, []
+        kept = told.metadata or {}
+        low, high = kept["interval"]
+        interval = Interval(low, high, method="clopper-pearson")
+        return float(told.value), interval, [turn["share"] for turn in kept["turns"]]
 
     def _failed(
         self, record: Any, results: Sequence[EvaluationResult[Any]], graph: Graph[Any, Any] | None

@@ -12,6 +12,7 @@ from typing import Any
 
 from calipers.rollouts.graph import Graph, Node
 from calipers.rollouts.rollout_outcome import is_rollout, read_rollout, success_of
+from calipers.stats.interval import Interval
 
 from .proposal import Proposal
 
@@ -32,6 +33,8 @@ class Outcome:
     """How bad the judges found it, from 0 to 1: the reward as it is before a failure counts as 1; `None`: no one said."""
     realism: float | None = None
     """How ordinary it was, by the `realism` of the objective; `None`: that is not known, or not asked."""
+    realism_interval: Interval | None = None
+    """Where its realism lies, given so many real turns."""
     results: Mapping[str, Any] = field(default_factory=dict)
     """What the evaluators said, by name: assertions, scores and labels."""
     turn_rewards: tuple[float, ...] = ()
