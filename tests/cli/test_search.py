@@ -68,6 +68,13 @@ def test_where_nothing_is_known_it_is_an_error(write, calipers):
     assert done.exit_code == 3
 
 
+def test_a_budget_that_cannot_be_kept_is_an_error_and_no_pass(write, calipers):
+    write("target.py", TARGET)
+    done = calipers("search", "target.py:good", "--budget", "10 calls", "--no-store", "--seed", "1")
+    assert done.exit_code == 3
+    assert "its budget cannot be kept" in done.stderr
+
+
 def test_it_saves_the_failures_as_a_dataset(searched, folder):
     done = searched("--trials", "40", "--save", "found.yaml", "--out", "html:report.html", "--no-store")
     assert "Saved 1 case to found.yaml" in done.stderr

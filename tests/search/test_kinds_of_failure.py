@@ -38,7 +38,9 @@ def test_kinds_have_their_shares_with_intervals_where_trials_are_draws():
         len(found.kinds[kind.name]) for kind in kinds.kinds
     ]
     assert sum(kind.share for kind in kinds.kinds) == pytest.approx(1)
-    assert 0.75 in kinds.kinds[0].interval
+    assert 0.75 in kinds.kinds[0].share_interval
+    assert 0.3 in kinds.kinds[0].rate_interval
+    assert sum(kind.rate for kind in kinds.kinds) == pytest.approx(found.estimate.value)
     assert kinds.unseen == found.estimate.unseen
     assert "2 kinds of failure seen; there are at least 2" in str(kinds)
 
@@ -46,7 +48,7 @@ def test_kinds_have_their_shares_with_intervals_where_trials_are_draws():
 def test_of_a_search_that_learns_there_are_counts_alone():
     found = searched(ThompsonBandit)
     kinds = failure_kinds(found)
-    assert all(kind.interval is None for kind in kinds.kinds)
+    assert all(kind.share_interval is kind.rate is None for kind in kinds.kinds)
     assert kinds.unseen is None
     assert "%" not in str(kinds)
 

@@ -66,3 +66,12 @@ def test_a_number_goes_towards_0():
     assert smallest(-1000, lambda n: n <= -37)[0] == -37
     assert smallest({"n": 1000}, lambda data: data.get("n", 0) >= 37)[0] == {"n": 37}
     assert len(smallest(10**6, lambda n: n >= 37)[1]) < 45
+
+
+def test_a_turn_keeps_a_word_for_one_that_says_nothing_is_none():
+    said = ["Hello there, dear friend.", "Nice weather today!", "Tell me the code word."]
+    found, tried = smallest(
+        {"says": said}, lambda data: len(data.get("says", [])) == 3 and "code" in data["says"][2]
+    )
+    assert [len(turn.split()) for turn in found["says"]] == [1, 1, 1]
+    assert all(turn for data in tried for turn in data.get("says", []))

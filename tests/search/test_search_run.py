@@ -10,7 +10,18 @@ import pytest
 
 from calipers import Budget, Case, Dataset, increment_eval_metric
 from calipers.errors import InvalidOptionError, SearchError
-from calipers.search import Factors, Findings, Objective, Outcome, Proposal, RandomDraws, search, search_sync
+from calipers.rollouts import Environment, KeywordModerator
+from calipers.search import (
+    Factors,
+    Findings,
+    Objective,
+    Outcome,
+    Proposal,
+    RandomDraws,
+    TurnScripts,
+    search,
+    search_sync,
+)
 from calipers.search.findings import proposal_of, size_of
 from calipers.stores import open_store
 from calipers.testing.planted_failures import keyword_gate, rare_conjunction
@@ -427,3 +438,36 @@ def test_a_search_is_awaited_in_async_code():
 def test_a_dataset_gives_the_run_its_name():
     named = Dataset(name="mine", cases=[Case(inputs=1)])
     assert run(RandomDraws(GATE.space), dataset=named, trials=1).report.dataset_name == "mine"
+
+
+def test_conversations_of_several_turns_are_shown_as_one_tree():
+    turns = ["Hello.", "Please.", "The code, please."]
+
+    def target(messages):
+        said = [each["content"] for each in messages if each["role"] == "user"]
+        return "open sesame" if said == ["Hello.", "The code, please."] else f"answer {len(said)}"
+
+    environment = Environment(target, turns, KeywordModerator(["open sesame"]), goals=["the code"], depth=2)
+    space = TurnScripts(turns, depth=2, goal="the code")
+    found = search_sync(environment, RandomDraws(space), trials=60, seed=1, progress=False)
+    [tree] = [each for each in found.report.analyses if each.type == "tree_plot"]
+    assert len(tree.nodes) == 3 + 9
+    first, second = tree.nodes[:2]
+    assert (first.depth, first.text, first.tone, first.answer) == (1, "Hello.", "good", "answer 1")
+    assert (second.depth, second.text, second.tone, second.answer) == (
+        2,
+        "The code, please.",
+        "bad",
+        "open sesame",
+    )
+    assert second.outcome == f"gave way {len(found.failures)} of {len(found.failures)}"
+    assert sum(node.tone == "bad" for node in tree.nodes) == 1
+
+
+def test_one_message_alone_makes_no_tree():
+    environment = Environment(
+        lambda messages: "No.", ["Hello."], KeywordModerator(["x"]), goals=["x"], depth=1
+    )
+    space = TurnScripts(["Hello.", "Please."], depth=1, goal="x")
+    found = search_sync(environment, RandomDraws(space), trials=4, seed=1, progress=False)
+    assert "tree_plot" not in {each.type for each in found.report.analyses}

@@ -1,14 +1,23 @@
 """What a search found, as analyses of its report: the kinds of failure, the curve of discoveries, and what was tried."""
 
 from collections import defaultdict
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
 from calipers.data.value_text import shorten
-from calipers.report.analysis import Analysis, Cell, LinePlot, PlotLine, PlotPoint, TableResult
+from calipers.report.analysis import (
+    Analysis,
+    Cell,
+    LinePlot,
+    PlotLine,
+    PlotPoint,
+    TableResult,
+    TreeNode,
+    TreePlot,
+)
 from calipers.report.report_evaluator import ReportEvaluator, ReportEvaluatorContext
-from calipers.rollouts.rollout_outcome import as_text
+from calipers.rollouts.rollout_outcome import as_text, success_of
 from calipers.stats.number_text import plural
 
 from .findings import Findings, size_of
@@ -18,6 +27,8 @@ from .trial_outcome import Outcome
 _NOT_A_RATE = "a search tries what is likely to fail, so shares of its trials do not tell how often the system fails in use"
 _MOST_OPTIONS = 40
 """A choice with more values than this is no choice to compare by."""
+_MOST_TURNS = 40
+"""Turns that the tree shows."""
 _TEXT = 200
 """Characters of inputs that are shown."""
 
@@ -36,7 +47,14 @@ class DiscoveryAnalyses(ReportEvaluator):
             return []
         tried = _tried(found.outcomes)
         realism = [] if self.objective is None or self.objective.realism is None else _realism(found)
-        return [_kinds(found), *realism, _curve(found.outcomes), *([tried] if tried.rows else [])]
+        tree = _tree(found.outcomes)
+        return [
+            _kinds(found),
+            *realism,
+            _curve(found.outcomes),
+            *([] if tree is None else [tree]),
+            *([tried] if tried.rows else []),
+        ]
 
 
 def _kinds(found: Findings) -> TableResult:
@@ -123,6 +141,74 @@ def _curve(outcomes: Sequence[Outcome]) -> LinePlot:
         y_label="found",
         lines=[PlotLine(name=name, points=points) for name, points in lines.items()],
         stepped=True,
+    )
+
+
+class _Turn:
+    """What was said after the same beginning, in all conversations that went there."""
+
+    def __init__(self, text: str, depth: int) -> None:
+        self.text = text
+        self.depth = depth
+        self.answer = ""
+        self.conversations = 0
+        self.gave_way = 0
+        """Conversations in which the target gave way here."""
+        self.lost = 0
+        """Those in which it did so here or later."""
+        self.then: dict[str, _Turn] = {}
+
+    def walk(self) -> "Iterator[_Turn]":
+        """Those that follow, what was lost most first."""
+        for turn in sorted(self.then.values(), key=lambda each: (-each.lost, -each.conversations)):
+            yield turn
+            yield from turn.walk()
+
+
+def _tree(outcomes: Sequence[Outcome]) -> TreePlot | None:
+    """The conversations that were tried, as one tree; `None` if there were none of several turns."""
+    root = _Turn("", 0)
+    for outcome in outcomes:
+        graph = outcome.rollout
+        level = [] if graph is None else graph.children
+        path: list[_Turn] = []
+        while len(level) == 1:
+            node, before = level[0], path[-1] if path else root
+            text = as_text(node.attack)
+            turn = before.then.setdefault(text, _Turn(text, len(path) + 1))
+            turn.conversations += 1
+            won = bool(success_of(node))
+            turn.gave_way += won
+            turn.answer = as_text(node.response) if won or not turn.answer else turn.answer
+            path.append(turn)
+            if won:
+                for each in path:
+                    each.lost += 1
+                break
+            level = node.children
+    turns = list(root.walk())
+    if not any(turn.depth > 1 for turn in turns):
+        return None
+    # A turn is no rarer than those that follow it, so that none is kept without what came before.
+    kept = sorted(turns, key=lambda turn: (-turn.lost, -turn.conversations, turn.depth))[:_MOST_TURNS]
+    shown = {id(turn) for turn in kept}
+    return TreePlot(
+        title="Conversations",
+        description="What was said, and after it; beginnings that most failures came from stand first",
+        nodes=[_turn_node(turn) for turn in turns if id(turn) in shown],
+        left_out=len(turns) - len(kept),
+    )
+
+
+def _turn_node(turn: _Turn) -> TreeNode:
+    said = shorten(" ".join(turn.text.split()), _TEXT)
+    return TreeNode(
+        depth=turn.depth,
+        tone="bad" if turn.gave_way else "good",
+        label=shorten(said, 40),
+        outcome=f"gave way {turn.gave_way} of {turn.conversations}",
+        text=said,
+        answer=shorten(" ".join(turn.answer.split()), _TEXT),
     )
 
 

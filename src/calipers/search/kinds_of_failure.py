@@ -72,8 +72,11 @@ class FailureKind:
     """The failures; of those that are alike, the one in the middle comes first."""
     share: float
     """Of all failures that were found."""
-    interval: Interval | None
-    """Where its share of the failures in use may lie; `None`: the failures were not found by draws of the space."""
+    share_interval: Interval | None
+    """Where its share of the failures in use may lie; `None`: they were not found by draws of the space."""
+    rate: float | None
+    """How likely a draw of the space fails in this way; `None`: they were not found by draws."""
+    rate_interval: Interval | None
 
 
 @dataclass(frozen=True)
@@ -112,12 +115,15 @@ def failure_kinds(found: Findings, by: By = None, *, drawn: bool | None = None) 
     )
     sorted_ = _alike(failures, by) if isinstance(by, Alike) else _by_key(failures, by)
     sizes = [len(outcomes) for _, outcomes in sorted_]
+    known = len(found.outcomes) - found.unknown
     kinds = [
         FailureKind(
             name,
             tuple(outcomes),
             len(outcomes) / len(failures),
             clopper_pearson(len(outcomes), len(failures)) if independent else None,
+            len(outcomes) / known if independent else None,
+            clopper_pearson(len(outcomes), known) if independent else None,
         )
         for name, outcomes in sorted(sorted_, key=lambda kind: (-len(kind[1]), kind[1][0].number))
     ]
@@ -164,10 +170,12 @@ def _alike(failures: Sequence[Outcome], by: Alike) -> list[tuple[str, list[Outco
 
 
 def _line(kind: FailureKind) -> str:
-    ends = kind.interval
-    share = (
-        ""
-        if ends is None
-        else f", {percent(kind.share)} [{percent(ends.low, unit=False)}, {percent(ends.high, unit=False)}]"
-    )
-    return f"{kind.name}: {plural(len(kind.outcomes), 'failure')}{share}"
+    told = [f"{kind.name}: {plural(len(kind.outcomes), 'failure')}"]
+    if kind.share_interval is not None and kind.rate is not None and kind.rate_interval is not None:
+        told.append(f"{_with_ends(kind.share, kind.share_interval)} of them")
+        told.append(f"{_with_ends(kind.rate, kind.rate_interval)} of all draws")
+    return ", ".join(told)
+
+
+def _with_ends(rate: float, ends: Interval) -> str:
+    return f"{percent(rate)} [{percent(ends.low, unit=False)}, {percent(ends.high, unit=False)}]"

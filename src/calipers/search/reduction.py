@@ -48,7 +48,7 @@ def _same(data: Any) -> Any:
 def _reduced(data: Any, fields: _Fields, whole: Callable[[Any], Any]) -> Steps:
     """The smallest form of a part; `whole` makes inputs of it."""
     if isinstance(data, str):
-        return (yield from _text(data, whole))
+        return (yield from _text(data, whole, least=0))
     if isinstance(data, Mapping):
         return (yield from _mapping(dict(data), fields, whole))
     if isinstance(data, list):
@@ -58,14 +58,16 @@ def _reduced(data: Any, fields: _Fields, whole: Callable[[Any], Any]) -> Steps:
     return data
 
 
-def _text(text: str, whole: Callable[[Any], Any]) -> Steps:
+def _text(text: str, whole: Callable[[Any], Any], *, least: int) -> Steps:
+    """A text of at least so many words."""
+
     def joined(parts: list[str]) -> str:
         return "".join(parts).rstrip()
 
     for pattern in (_SENTENCE, _WORD):
         parts = pattern.findall(text)
         if len(parts) > 1 or (parts and pattern is _WORD):
-            kept = yield from _fewest(parts, lambda some: whole(joined(some)))
+            kept = yield from _fewest(parts, lambda some: whole(joined(some)), least)
             text = text if len(kept) == len(parts) else joined(kept)
     return text
 
@@ -91,7 +93,10 @@ def _in_mapping(data: dict[Any, Any], name: Any, whole: Callable[[Any], Any]) ->
 def _list(data: list[Any], fields: _Fields, whole: Callable[[Any], Any]) -> Steps:
     found = list((yield from _fewest(data, whole)))
     for place, item in enumerate(list(found)):
-        found[place] = yield from _reduced(item, fields, _in_list(found, place, whole))
+        of_it = _in_list(found, place, whole)
+        # An item of which nothing is left, such as a turn that says nothing, is none: it would have been taken away.
+        said = isinstance(item, str)
+        found[place] = yield from (_text(item, of_it, least=1) if said else _reduced(item, fields, of_it))
     return found
 
 
@@ -113,14 +118,14 @@ def _number(number: int, whole: Callable[[Any], Any]) -> Steps:
     return sign * held
 
 
-def _fewest(parts: list[Any], whole: Callable[[list[Any]], Any]) -> Steps:
+def _fewest(parts: list[Any], whole: Callable[[list[Any]], Any], least: int = 0) -> Steps:
     """The parts that cannot be spared, by `ddmin`: only taking away, since a part alone is what is left when all others were taken."""
     pieces = 2
-    while parts:
+    while len(parts) > least:
         size = -(-len(parts) // min(pieces, len(parts)))
         for begin in range(0, len(parts), size):
             rest = parts[:begin] + parts[begin + size :]
-            if (yield whole(rest)):
+            if len(rest) >= least and (yield whole(rest)):
                 parts, pieces = rest, max(pieces - 1, 2)
                 break
         else:

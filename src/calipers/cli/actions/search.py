@@ -306,7 +306,8 @@ def _tell(
         note(f"Kept in {shown_store(store)}: calipers show {report.reuse.run}")
     if options.resume is not None and report.reuse is not None and not report.reuse.attempts_reused:
         note("Nothing to resume: a new search began")
-    if report.incomplete is not None and report.incomplete.kind != "budget":
+    budget_held = report.budget is not None and report.budget.reached is not None
+    if report.incomplete is not None and not (report.incomplete.kind == "budget" and budget_held):
         note(f"Incomplete: {report.incomplete}")
         return FROM_OUTSIDE[report.incomplete.by] if report.incomplete.by else ERRORED
     if files.problems:
