@@ -350,7 +350,21 @@ async def leak_async(inputs):
     return before
 
 
-@pytest.mark.parametrize("task", [leak, leak_async])
+class LeakBeforeItsAwaitable:
+    """Async, though a part of it runs when it is called."""
+
+    is_async = True
+
+    def __call__(self, inputs):
+        before = leak(inputs)
+        assert current_attempt().inputs == inputs
+        return asyncio.sleep(0, before)
+
+
+LEAKS = [leak, leak_async, LeakBeforeItsAwaitable()]
+
+
+@pytest.mark.parametrize("task", LEAKS)
 def test_context_variables_come_from_the_caller_and_do_not_leak_to_the_next_case(task):
     VARIABLE.set("the caller's")
     report = run(task, 8, max_concurrency=1)
@@ -367,7 +381,7 @@ async def sees_async(output):
 
 
 @pytest.mark.parametrize("timeout", [None, 60])
-@pytest.mark.parametrize("task", [leak, leak_async])
+@pytest.mark.parametrize("task", LEAKS)
 def test_evaluators_see_the_context_variables_of_the_caller_whatever_the_task_is(task, timeout):
     VARIABLE.set("the caller's")
     cases = [Case(name=str(number), inputs=number) for number in range(8)]

@@ -15,14 +15,15 @@ import math
 import os
 import random
 import threading
+import types
 from asyncio import current_task
 from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterator, Mapping, Sequence
 from contextvars import copy_context
 from inspect import isawaitable
 from itertools import groupby
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, get_args, runtime_checkable
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias, cast, get_args, runtime_checkable
 
 import msgspec
 
@@ -63,7 +64,6 @@ from calipers.process.user_code import (
     going_on,
     isolated,
     own_exit,
-    put_into,
     settled,
 )
 from calipers.report.incomplete import Incomplete
@@ -415,7 +415,8 @@ class Run:
         if self.early_stop is not None:
             self._ask(self.early_stop, position, record)
         if type(record) is ReportCase:
-            self._judged_in_vain = self._judged_in_vain + 1 if self._is_hopeless(record) else 0
+            is_hopeless = record.evaluator_failures and self._is_hopeless(record)
+            self._judged_in_vain = self._judged_in_vain + 1 if is_hopeless else 0
 
     def _is_hopeless(self, record: ReportCase) -> bool:
         """Whether no judge of further attempts can succeed; ends the run where one attempt after another has found that."""
@@ -660,13 +661,6 @@ class Run:
             return record
         return self.failure(attempt, work, perf_counter() - record.total_duration)
 
-    async def journaled(self, work: Work, me: "asyncio.Task[Any] | None" = None) -> Record:
-        """Make one attempt, judge it, and note it in the journal."""
-        attempt = self.attempt(work)
-        record = await self.make(work, attempt, None, me)
-        self.note_down(work, attempt, record)
-        return record
-
     def note_down(self, work: Work, attempt: Attempt, record: Record) -> None:
         """Note a finished attempt in the journal, unless that has failed before. If it fails, no new work begins."""
         self.leave_child()
@@ -702,7 +696,9 @@ class Run:
         details = {"test_name": work.name, "case": work.case, "repeat_index": work.repeat_index}
         await self._tell_plugins("on_test_start", **details)
         try:
-            record = await (self.make(work) if self.journal is None else self.journaled(work))
+            attempt = self.attempt(work)
+            record = await self.make(work, attempt)
+            self.note_down(work, attempt, record)
         except GeneratorExit:  # nothing can be awaited any more
             raise
         except BaseException:
@@ -797,11 +793,9 @@ class Run:
 
     def _called(self, attempt: Attempt, start: float) -> Coroutine[Any, Any, None] | None:
         """Call the task once, where no one else has a say; what is left to be awaited, if it does not end at once."""
-        begin(attempt)
         outcome: list[Any] = []
         try:
-            stepped = put_into(outcome, promised_coroutine(self.task, attempt.inputs))
-            context = copy_context()
+            stepped, context = _call_into(outcome, self.task, attempt), copy_context()
             waiting = context.run(next, stepped, ENDED)
             attempt.duration = spent = perf_counter() - start
             if spent > STEP_SECONDS:
@@ -949,6 +943,21 @@ class Run:
             raise error
         kind, message, stack = describe_error(error)
         return Failure(error_type=kind, error_message=message, error_stacktrace=stack)
+
+
+def _call_as_generator(outcome: list[Any], task: Task, attempt: Attempt) -> Generator[Any, Any, None]:
+    """Call an async task, and keep what it returns.
+
+    The attempt is the current one in the context of this call alone: outside of it, evaluators have their notes.
+    """
+    begin(attempt)
+    coroutine: Any = promised_coroutine(task, attempt.inputs)
+    outcome.append((yield from coroutine))
+
+
+_call_into: Final[Callable[[list[Any], Task, Attempt], Generator[Any, Any, None]]] = cast(
+    "Any", types.coroutine(_call_as_generator)
+)
 
 
 async def _prepared(hooks: CaseLifecycle[Any, Any, Any], ctx: EvaluatorContext[Any, Any, Any]) -> Any:

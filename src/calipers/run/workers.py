@@ -106,7 +106,6 @@ class LoopWorkers:
         run = self.run
         me = asyncio.current_task()
         place, ledger, live, turns, take = run.place, run.ledger, run.live, run.turns, run.queue.next
-        is_plain = run.journal is None and not run.announces
         turn: Turn | None = None
         fair_until = perf_counter() + FAIR_SECONDS
         while not run.stopping:
@@ -128,12 +127,13 @@ class LoopWorkers:
                     live.end()
             else:
                 try:
-                    if is_plain:
-                        record = await run.make(work, None, None, me)
-                    elif run.announces:
+                    if run.announces:
                         record = await run.announced(work)
                     else:
-                        record = await run.journaled(work, me)
+                        attempt = run.attempt(work)
+                        record = await run.make(work, attempt, None, me)
+                        if run.journal is not None:
+                            run.note_down(work, attempt, record)
                     if turn is not None:
                         broke = getattr(record, "infrastructure", False)
                     run.keep(work.position, record)
