@@ -24,6 +24,8 @@ from .stored_attempt import StoredAttempt, StoredCell
 
 HEARTBEAT_SECONDS = 15.0
 """How often a writer with nothing to write renews the heartbeat of its run."""
+_ENOUGH = 512
+"""Items for which the thread wakes: few are left to be written when a run is over. While it writes, more come together."""
 _BESIDE_SECONDS = 0.1
 """How often it looks whether something else has changed."""
 
@@ -41,9 +43,9 @@ class Pace(msgspec.Struct, frozen=True, kw_only=True):
     """How a writer works."""
 
     batch: int = 2048
-    """Attempts that are appended at once."""
+    """Attempts that are appended at once, at most."""
     every: float = 0.25
-    """Seconds after which a smaller batch is appended too; a killed process loses at most so much."""
+    """Seconds after which a few are appended too; a killed process loses at most so much."""
     most_waiting: int = 10_000
     """Unwritten attempts at which the run has to wait."""
     most_text: int = 64_000_000
@@ -82,8 +84,7 @@ class Writer:
         self.beside: Callable[[], None] | None = None
         """Writes what changes without an attempt that ends; called by the thread, some times a second. Set before the thread starts."""
         self._beaten = monotonic()
-        self._enough = frozenset({1, self.pace.batch})
-        """Numbers of items that wake the thread: the first one, then a whole batch."""
+        self._enough = min(_ENOUGH, self.pace.batch)
         self._items: deque[_Item] = deque()
         self._text = 0
         self._in_flight = 0
@@ -187,7 +188,7 @@ class Writer:
                 text = self._text + item.size
             items.append(item)
             self._text = text
-            if len(items) in self._enough:  # the thread waits for nothing else
+            if len(items) == 1 or len(items) == self._enough:  # the thread waits for nothing else
                 self._work.notify()
 
     def _wait_for_room(self, item: _Item) -> None:
@@ -233,7 +234,7 @@ class Writer:
                     return None
                 if not self._work.wait(HEARTBEAT_SECONDS if self.beside is None else _BESIDE_SECONDS):
                     return []
-            if len(self._items) < self.pace.batch and not (self._closed or self._urgent):
+            if len(self._items) < self._enough and not (self._closed or self._urgent):
                 self._work.wait(self.pace.every)
             if len(self._items) <= self.pace.batch and self._text <= self.pace.most_text:
                 batch, size = list(self._items), self._text
