@@ -197,4 +197,4 @@ def _bar(share: float) -> Markup:
         height=6,
         aria_hidden="true",
     )
-    return element("span", drawn, " ", percent(share), class_="share")
+    return element("span", drawn, " ", element("span", percent(share), class_="share-text"), class_="share")

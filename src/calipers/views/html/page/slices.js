@@ -83,7 +83,7 @@ function showSlices(slices) {
   document.getElementById("slices").append(
     make("h2", null, make("span", { id: "slices-title" }, says.title), make("span", { class: "pickers" },
       make("label", null, `${says.by} `, by), slices.measures.length > 1 && make("label", null, ` ${says.of} `, of))),
-    holder, slices.left_out && make("p", { class: "note", dir: "auto" }, shown(slices.left_out)));
+    holder, ...(slices.left_out ? [make("p", { class: "note", dir: "auto" }, shown(slices.left_out))] : []));
 }
 
 // A group of failures or a slice, as a link names it: g0 is the first group, s1.2 the third value of the second field.
