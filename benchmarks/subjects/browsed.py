@@ -8,6 +8,7 @@ import json
 import os
 import queue
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -218,9 +219,9 @@ def _traces(chromium, view, found):
             found[f"{label}, scrolled"].append(page.evaluate(f"timed.trace({share})") / 1000)
         found[f"{label}, a step"].append(page.evaluate("timed.step()") / 1000)
         told = page.locator(".trace-facts").inner_text()
-        assert (f"of {steps:,} steps loaded" in told) == (steps > 20_000), told
-        most = page.locator(".waterfall-row").count()
-        assert most < 200, most
+        part = re.search(rf"([\d,]+) of {steps:,} steps loaded", told)
+        found[f"steps loaded of {steps:,}"].append(int(part[1].replace(",", "")) if part else steps)
+        found[f"rows in the page, {label}"].append(page.locator(".waterfall-row").count())
         context.close()
 
 
