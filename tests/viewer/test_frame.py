@@ -135,6 +135,34 @@ def test_tabs_share_one_stream_and_all_hear_of_a_new_run(tmp_path, visit):
         second.close()
 
 
+def test_a_run_that_is_deleted_while_it_is_looked_at_is_said_to_be_gone(tmp_path, visit):
+    path = tmp_path / "runs.db"
+
+    def kept():
+        with SqliteStore(path) as store:
+            return keep_run(store, name="short lived")
+
+    def deleted(run):
+        with SqliteStore(path) as store:
+            store.delete_run(run)
+
+    run = in_thread(kept)
+    with ServedViewer(path) as served:
+        page = visit(served, f"/runs/{run}")
+        other = page.context.new_page()
+        other.goto(f"{served.url}/runs/{run}/cases")
+        for each in (page, other):
+            each.get_by_text("live", exact=True).wait_for()
+        in_thread(lambda: deleted(run))
+        for each in (page, other):
+            alert = each.get_by_role("alert")
+            alert.wait_for()
+            assert "deleted while you looked at it" in alert.inner_text()
+        assert page.get_by_role("heading", name="short lived", level=1).count() == 1, "what was read stays"
+        other.close()
+        page.close()
+
+
 def test_a_server_that_ended_is_missed_and_found_again(desk_store, visit, tmp_path):
     with ServedViewer(desk_store) as served:
         page = visit(served, "/runs")

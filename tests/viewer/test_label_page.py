@@ -316,6 +316,7 @@ def test_a_second_window_that_answers_otherwise_is_told_and_both_answers_are_the
         alert.inner_text(),
     )
     assert labels(path)[order[0]] == (True, ""), "nothing is written over"
+    assert "All answers are saved" not in other.locator("main").inner_text()
     other.get_by_role("button", name="Write over it").click()
     until(lambda: labels(path)[order[0]], lambda found: found == (False, ""))
     assert other.get_by_role("alert").count() == 0

@@ -30,6 +30,7 @@ export const TEXTS = {
     polling: "checking",
     pollingTitle: "This browser cannot keep a stream open here: the page asks for news every few seconds.",
     lost: "no connection",
+    deleted: "The run was deleted while you looked at it. What is still on this page cannot be asked for again.",
     broken: "This page could not be shown.",
     reload: "Load the page again",
     missing: "–",

@@ -6,6 +6,7 @@ import { useProgress } from "../events";
 import { useKeys } from "../keys";
 import { count, seconds } from "../numbers";
 import { attemptJson } from "../parts/attempt-json";
+import { Deleted } from "../parts/deleted";
 import { HistoryStrip, HistoryTable } from "../parts/history";
 import { Judgements, Traceback, worstFirst } from "../parts/judgements";
 import { KeyCap } from "../parts/key";
@@ -57,6 +58,7 @@ export default function Case({ place, run, id }: PageProps<"run" | "id">) {
   const title = answer ? oneLine(answer.name, 160) : TEXTS.case.title;
   return (
     <Page title={title} crumbs={crumbs} about={answer && <About answer={answer} q={filter.q} />} actions={answer && <Neighbours answer={answer} filter={filter} />}>
+      {answer && <Deleted runs={[answer.run.id]} />}
       <Answered asked={asked}>{(found) => <Attempts key={`${found.run.id} ${found.id}`} answer={found} query={query} />}</Answered>
     </Page>
   );

@@ -6,6 +6,7 @@ import { useProgress } from "../events";
 import { useKeys } from "../keys";
 import { count, dollars, fixed, number, percent, plural, seconds } from "../numbers";
 import type { Column } from "../parts/column";
+import { Deleted } from "../parts/deleted";
 import { useIsNarrow } from "../parts/display";
 import { FilterBar, Facets } from "../parts/filter";
 import { Icon } from "../parts/icon";
@@ -86,6 +87,7 @@ export default function Cases({ place, run }: PageProps<"run">) {
       }
     >
       <FilterBar of="cases" run={id} value={q} onChange={filter} error={filterProblem} placeholder={TEXTS.cases.placeholder} />
+      {whole && !trouble && <Deleted runs={[id]} />}
       {trouble && !filterProblem && <Trouble error={trouble} again={() => setEra((before) => before + 1)} />}
       <div class="cases">
         {hasFacets && !isNarrow && !(peeked && innerWidth < ROOM_FOR_ALL) && whole && <Facets run={id} q={q} onChange={filter} fields={facetFields(whole, answer)} />}
@@ -215,9 +217,9 @@ function allColumns(results: CaseColumn[], rows: CaseRow[], link: (row: CaseRow)
       ),
     },
     { name: "marks", title: texts.marks, about: texts.marksAbout, width: [marksWidth(rows)], sort: "mark", usual: true, cell: (row) => <Marks marks={row.marks} /> },
-    long("why", [230, 2.2], true),
-    long("input", [150, 1.2], true),
-    long("output", [150, 1.2], true),
+    long("why", [210, 2.2], true),
+    long("input", [140, 1.2], true),
+    long("output", [140, 1.2], true),
     long("expected", [110, 1], false),
     ...results.map((result, index): CaseTableColumn => {
       const decimals = decimalsOf(rows.map((row) => row.values[index] ?? null));

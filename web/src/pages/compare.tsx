@@ -7,14 +7,15 @@ import { ChangeGlyph, Change, ChangeShape, scales } from "../parts/change";
 import { ChooseRuns, ComparedRuns } from "../parts/compared-runs";
 import { compareCsv, comparePage, comparisonOf, parameters, swapped, type Comparison } from "../parts/comparison";
 import type { Column } from "../parts/column";
+import { Deleted } from "../parts/deleted";
 import { Differences, surestFirst } from "../parts/differences";
 import { FilterBar } from "../parts/filter";
 import { Flips } from "../parts/flips";
 import { Forest } from "../parts/forest";
 import { KeyCap } from "../parts/key";
+import { WithCode } from "../parts/line";
 import { Menu } from "../parts/menu";
 import { Answered, Page } from "../parts/page";
-import { WithCode } from "../parts/line";
 import { oneLine, Plain } from "../parts/plain";
 import { Reading, useReading } from "../parts/reading";
 import { SimpleTable } from "../parts/simple-table";
@@ -68,6 +69,7 @@ export default function Compare({ place }: PageProps) {
       <Answered asked={isBadFilter ? { ...asked, error: undefined } : asked} lines={12}>
         {(found) => (
           <div class={asked.isCurrent ? undefined : "stale"}>
+            <Deleted runs={found.runs.map((each) => each.run.id)} />
             <ComparedRuns runs={found.runs} asking={asking} />
             {found.reading ? <Reading reading={found.reading} again={asked.again} /> : <Found answer={found} asking={asking} asked={asked} />}
           </div>

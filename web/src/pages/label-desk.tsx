@@ -430,7 +430,7 @@ function Stuck({ desk }: { desk: DeskState }) {
             <b>
               <Plain text={WORDS.stuck(each.said)} />
             </b>{" "}
-            <Plain text={each.message} />
+            <WithCode text={each.message} />
           </p>
           <p class="trouble-ways">
             <button type="button" onClick={() => drop(each.id)}>
@@ -448,7 +448,7 @@ function Stuck({ desk }: { desk: DeskState }) {
 
 /** Whether all is saved. */
 function Saving({ desk }: { desk: DeskState }) {
-  const { waiting, problem } = desk;
+  const { waiting, problem, stuck } = desk;
   if (waiting.length > 0 && problem) {
     return (
       <p class="label-waiting" role="alert">
@@ -459,6 +459,7 @@ function Saving({ desk }: { desk: DeskState }) {
       </p>
     );
   }
+  if (stuck.length > 0 && waiting.length === 0) return null;
   return <p class="quiet label-saved">{waiting.length ? WORDS.saving(plural(waiting.length, "answer")) : WORDS.saved}</p>;
 }
 

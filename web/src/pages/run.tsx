@@ -7,6 +7,7 @@ import { useKeys } from "../keys";
 import { count, percent, plural, seconds } from "../numbers";
 import { ChartView } from "../parts/chart";
 import type { Column } from "../parts/column";
+import { Deleted } from "../parts/deleted";
 import { useIsNarrow } from "../parts/display";
 import { DrawnTableView } from "../parts/drawn-table";
 import { DifferenceGlyph, EstimateGlyph, EstimateView, differenceOf, extentOf, spokenEstimate } from "../parts/estimate";
@@ -73,12 +74,13 @@ export default function Run({ place, run }: PageProps<"run">) {
               </a>
             )}
             <a class="button main-button" href={cases()}>
-              {row.cases === null ? TEXTS.run.cases : TEXTS.run.allCases(plural(row.cases, "case"))} <KeyCap name="g c" />
+              {row.cases === null || row.state === "running" ? TEXTS.run.cases : TEXTS.run.allCases(plural(row.cases, "case"))} <KeyCap name="g c" />
             </a>
           </>
         )
       }
     >
+      {answer && <Deleted runs={[id]} />}
       <Answered asked={asked} lines={12}>
         {(said) => row && <Report answer={said} row={row} progress={progress} place={place} cases={cases} />}
       </Answered>

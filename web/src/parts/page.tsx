@@ -109,7 +109,9 @@ export function Trouble({ error, again }: { error: Refused; again?: () => void }
   return (
     <div class="trouble" role="alert">
       <p class="trouble-head">{HEADS[code] ?? TEXTS.trouble.other}</p>
-      <p>{isOffline ? <WithCode text={TEXTS.trouble.offlineWay} /> : message}</p>
+      <p>
+        <WithCode text={isOffline ? TEXTS.trouble.offlineWay : message} />
+      </p>
       <p class="trouble-ways">
         {!isMissing && again && (
           <button type="button" onClick={again}>
