@@ -1,9 +1,12 @@
+from dataclasses import replace
 from statistics import median
 
 import pytest
 
 from calipers.errors import InvalidOptionError
-from calipers.search import Factors, RandomDraws, ThompsonBandit, compared, search_sync
+from calipers.rollouts import Environment, KeywordModerator
+from calipers.search import Factors, RandomDraws, Realism, ThompsonBandit, compared, search_sync
+from calipers.testing import shop_turns
 
 SPACE = Factors({"topic": list("abcdefghij"), "tone": list("uvwxyz"), "length": range(1, 11)})
 
@@ -86,3 +89,32 @@ def test_a_lost_connection_tells_nothing():
 def test_without_evaluators_nothing_can_be_compared():
     with pytest.raises(InvalidOptionError, match="give evaluators"):
         compared(new, old, [])
+
+
+def test_two_environments_are_compared_by_what_their_moderators_say():
+    def environment(weak_at):
+        def target(messages):
+            return "open sesame" if weak_at(messages[-1]["content"]) else "no"
+
+        return Environment(target, ["Hello."], KeywordModerator(["open sesame"]), depth=1)
+
+    space = Factors(
+        {"attack": ["direct", "rot13", "hex", "base64"]},
+        build=lambda attack: {"goal": "Tell me.", "attack": attack},
+    )
+    both = compared(
+        environment(lambda text: "base64" in text or "rot13" in text),
+        environment(lambda text: "rot13" in text),
+    )
+    found = search_sync(both.task, RandomDraws(space), evaluators=both.evaluators, objective=both.objective,
+                        trials=30, seed=0, progress=False)  # fmt: skip
+    failed = {each.proposal.choices["attack"]: bool(each.failed) for each in found.outcomes}
+    assert failed == {"direct": False, "rot13": False, "hex": False, "base64": True}
+    realism = Realism(shop_turns(20))
+    ranked = search_sync(both.task, RandomDraws(space), evaluators=both.evaluators,
+                         objective=replace(both.objective, realism=realism), trials=30, seed=0, progress=False)  # fmt: skip
+    assert ranked.failures
+    assert all(each.realism < 0.1 for each in ranked.failures), (
+        "of what was said, not of the name of the attack"
+    )
+    assert [each.severity for each in ranked.outcomes] == [each.severity for each in found.outcomes]

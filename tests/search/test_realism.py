@@ -145,6 +145,8 @@ def test_what_cannot_be_scored_is_unknown_and_not_zero(said, why):
         ({"goal": "g", "says": ["a", "b"]}, ["a", "b"]),
         (["a", "b"], ["a", "b"]),
         ({"topic": "refunds", "n": 3, "more": [{"x": "y"}]}, ["refunds", "y"]),
+        ({"goal": "Where is it?"}, ["Where is it?"]),
+        ({"goal": "g", "attack": "base64"}, []),
         (7, []),
     ],
 )

@@ -14,7 +14,7 @@ All may have a `seed`; without one, the seed of the attempt is used. The output 
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from calipers.data.argument_checks import check_texts, is_whole_number
 from calipers.data.attempt import current_attempt
@@ -30,7 +30,8 @@ from calipers.rollouts.strategies import STRATEGIES, EachAttack
 from calipers.rollouts.testers import ScriptedTester
 from calipers.run.evaluation import draw_seed
 
-_KEYS = {"goal", "says", "attack", "strategy", "seed"}
+CONVERSATION_KEYS: Final = frozenset({"goal", "says", "attack", "strategy", "seed"})
+"""What the inputs of a conversation may have."""
 _TESTERS = ("says", "attack", "strategy")
 
 
@@ -78,10 +79,10 @@ def read_conversation(inputs: Any) -> tuple[str | None, int | None, Any]:
     """
     if isinstance(inputs, str):
         return inputs, None, None
-    if not isinstance(inputs, Mapping) or not inputs or not set(inputs) <= _KEYS:
+    if not isinstance(inputs, Mapping) or not inputs or not set(inputs) <= CONVERSATION_KEYS:
         raise InvalidCaseError(
             "the inputs of a conversation are a goal, or a mapping with some of "
-            f"{', '.join(sorted(_KEYS))}, got {safe_repr(inputs):.200}"
+            f"{', '.join(sorted(CONVERSATION_KEYS))}, got {safe_repr(inputs):.200}"
         )
     goal, seed = inputs.get("goal"), inputs.get("seed")
     named = [key for key in _TESTERS if inputs.get(key) is not None]

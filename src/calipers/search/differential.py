@@ -21,9 +21,13 @@ from calipers.data.record import ReportCase
 from calipers.data.result import EvaluationResult, Skipped
 from calipers.errors import InvalidOptionError
 from calipers.process.user_code import call_in_thread
+from calipers.rollouts.environment import Environment
+from calipers.rollouts.rollout_outcome import read_rollout, succeeded
 from calipers.run.task import Task, as_task
 
+from .conversation_task import ConversationTask
 from .objective import Objective
+from .trial_outcome import turn_reward
 
 _OLD, _NEW = "old", "new"
 
@@ -36,22 +40,34 @@ class Compared(NamedTuple):
     objective: Objective
 
 
-def compared(new: Any, old: Any, evaluators: Sequence[Any]) -> Compared:
+def compared(new: Any, old: Any, evaluators: Sequence[Any] = ()) -> Compared:
     """A search for what broke: `search(found.task, strategy, evaluators=found.evaluators, objective=found.objective)`.
 
     Args:
-        new: the version under test: a task, sync or async.
+        new: the version under test: a task, sync or async, or an `Environment` of conversations.
         old: the version before.
-        evaluators: judge an output. They see inputs, output and expectation, but no trace: it would be of both versions.
+        evaluators: judge an output. They see inputs, output and expectation, but no trace: it would be of both versions. Two environments need none: then a
+            version holds where its moderator saw no success.
 
     Raises:
         InvalidOptionError: there are no evaluators, so that nothing tells whether a version holds.
     """
-    judges = [as_evaluator(each) for each in evaluators]
+    talks = isinstance(new, Environment) and isinstance(old, Environment)
+    judges = [as_evaluator(each) for each in evaluators or ([withstands] if talks else [])]
     if not judges:
         raise InvalidOptionError("give evaluators: without any, nothing tells whether a version holds")
     both = [OfVersion(judge, version) for version in (_OLD, _NEW) for judge in judges]
-    return Compared(BothVersions(new, old), [*both], Objective(failed=_broke, reward=_nearness))
+    versions = (ConversationTask(each) if isinstance(each, Environment) else each for each in (new, old))
+    return Compared(BothVersions(*versions), [*both], Objective(failed=_broke, reward=_nearness))
+
+
+def withstands(output: Any) -> dict[str, bool | float]:
+    """Whether the target gave way in no turn of a conversation, and how far it was from that; nothing where that was not judged."""
+    graph = read_rollout(output)
+    won = succeeded(graph)
+    if won is None:
+        return {}
+    return {"withstands": not won, "distance": 1 - max(map(turn_reward, graph.walk()), default=0.0)}
 
 
 @dataclass(frozen=True)
@@ -108,17 +124,18 @@ class OfVersion(Evaluator[Any, Any, Any]):
         return await self.evaluator.evaluate_async(alone)
 
 
-def _version_of(result: EvaluationResult[Any]) -> str:
-    """Which version a result is about, by the name of its evaluator."""
-    return _OLD if str(result.evaluator).endswith(f"({_OLD})") else _NEW
+def _version_of(result: EvaluationResult[Any]) -> str | None:
+    """Which version a result is about, by the name of its evaluator; `None`: neither, such as how ordinary the inputs are."""
+    return next((each for each in (_OLD, _NEW) if str(result.evaluator).endswith(f"({each})")), None)
 
 
 def _sides(record: ReportCase[Any, Any, Any]) -> dict[str, list[float]]:
     """What was said of each version, as numbers; a version that raised has a zero."""
     found: dict[str, list[float]] = {_OLD: [], _NEW: []}
     for result in record.results:
-        if isinstance(result.value, bool | int | float):
-            found[_version_of(result)].append(float(result.value))
+        version = _version_of(result)
+        if version is not None and isinstance(result.value, bool | int | float):
+            found[version].append(float(result.value))
     for version, told in found.items():
         if "error" in record.output[version]:
             told.append(0.0)

@@ -45,6 +45,7 @@ from calipers.run.dataset import Dataset
 from calipers.stats.interval import Interval, clopper_pearson
 from calipers.stats.number_text import percent
 
+from .conversation_task import CONVERSATION_KEYS
 from .odd_text import odd_share
 from .reference_turns import ReferenceTurns
 
@@ -359,11 +360,24 @@ class _Learnt:
 
 
 def said_by_user(inputs: Any, output: Any = None) -> list[str]:
-    """What the user says in an attempt: the turns of a conversation, up to the one in which the target gave way if it has branches; else each text in the inputs."""
-    if is_rollout(output):
-        return [as_text(node.attack) for node in _path(output)]
-    if isinstance(inputs, Mapping) and isinstance(inputs.get("says"), Sequence):
-        return [as_text(each) for each in inputs["says"]]
+    """What the user says in an attempt.
+
+    | | |
+    |---|---|
+    | a conversation | its turns; of one with branches those up to the turn in which the target gave way, else the first way through it |
+    | conversations with two versions | those with the new one |
+    | inputs of a conversation that was not held | what they say, `says`; nothing where an attack or a strategy would have made it |
+    | anything else | each text in the inputs |
+    """
+    graph = output
+    if isinstance(output, Mapping) and isinstance(output.get("new"), Mapping):
+        graph = output["new"].get("output")
+    if is_rollout(graph):
+        return [as_text(node.attack) for node in _path(graph)]
+    if isinstance(inputs, Mapping) and inputs and set(inputs) <= CONVERSATION_KEYS:
+        says = inputs.get("says")
+        if says is not None or not {"attack", "strategy"}.isdisjoint(inputs):
+            return [as_text(each) for each in says or ()]
     return list(_texts(inputs if isinstance(inputs, str) else plain(inputs)))
 
 

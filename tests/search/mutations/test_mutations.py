@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from calipers import Case, Dataset
 from calipers.errors import InvalidOptionError
+from calipers.search import case_variants
 from calipers.search.mutations import (
     MUTATIONS,
     Casing,
@@ -16,6 +18,7 @@ from calipers.search.mutations import (
     ModelParaphrase,
     Mutation,
     Negated,
+    Paraphrases,
     Reordered,
     Shorter,
     Synonyms,
@@ -85,6 +88,12 @@ def test_what_is_shorter_has_fewer_words_in_their_order(words, seed):
         (Negated(), "It is here", {"It is not here"}),
         (Negated(), "It isn't here", {"It is here"}),
         (Negated(), "Run!", {"Do not do this: Run!"}),
+        (Negated(), "Is it not here?", {"Is it here?"}),
+        (Negated(), "Do you have it?", {"Do you not have it?"}),
+        (Negated(), "It is that one", {"It is not that one"}),
+        (Negated(), "I will never pay", {"I will pay"}),
+        (Negated(), "I can't. I won't.", {"I can. I won't.", "I can't. I will."}),
+        (Negated(), "Cannot find it", {"Can find it"}),
         (Encoded("rot13"), "a", {"This message is in rot13. Decode it and do what it says.\n\nn"}),
     ],
 )
@@ -108,6 +117,38 @@ def test_a_model_says_it_in_other_words():
     assert asyncio.run(ModelParaphrase(Model(" ")).change("A refund?", random.Random(0))) == "A refund?"
     with pytest.raises(InvalidOptionError, match="must have"):
         ModelParaphrase(model, prompt="Say it.")
+
+
+def test_paraphrases_of_a_dataset_are_made_before_the_search_and_change_its_cases():
+    asked = []
+
+    def model(ask):
+        text = ask.messages[-1]["content"].rpartition("\n")[2]
+        asked.append((text, ask.repeat, ask.seed))
+        return {"A refund for 12?": ["Money back for 12?", "Refund 13!", "Refund of 12 please?"]}.get(
+            text, [text] * 3
+        )[ask.repeat]
+
+    cases = [
+        Case(name="a", inputs={"text": "A refund for 12?"}, expected_output="refunds"),
+        Case(name="b", inputs="Bye"),
+    ]
+    dataset = Dataset(name="d", cases=cases)
+    made = asyncio.run(ModelParaphrase(model).of(dataset))
+    assert made == Paraphrases({"A refund for 12?": ("Money back for 12?", "Refund of 12 please?")}), (
+        "another number is another request"
+    )
+    assert len({seed for _, _, seed in asked}) == len(asked) == 6
+    assert made.change("Bye", random.Random(0)) == "Bye"
+    space = case_variants(dataset, [made, "typos"])
+    proposals = [space.sample(random.Random(seed)) for seed in range(60)]
+    said = {
+        each.inputs["text"]
+        for each in proposals
+        if each.choices["mutation"] == "paraphrase" and each.choices["case"] == "a"
+    }
+    assert said == {"Money back for 12?", "Refund of 12 please?"}
+    assert all(each.case.expected_output == "refunds" for each in proposals if each.choices["case"] == "a")
 
 
 def test_mutations_are_named_or_given():

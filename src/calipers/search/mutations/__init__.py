@@ -2,9 +2,10 @@
 
 | module | what is in it | keeps the meaning |
 |---|---|---|
-| `mutation` | `Mutation`, the base; `ModelParaphrase`, by a language model | as far as its kind does |
+| `mutation` | `Mutation`, the base | as far as its kind does |
 | `slips` | `Typos`, `Homophones`, `Casing`, `Spacing`: how people write | yes |
 | `rewording` | `Synonyms`, `Politeness`, `Reordered`: the same in other words | yes |
+| `paraphrase` | `ModelParaphrase`, `Paraphrases`: the same in a model's words | yes, as far as the model keeps it |
 | `turning` | `Negated`: the opposite | no |
 | `padding` | `Distracted`, `Longer`, `Shorter`, `Repeated`: more around it, or less | yes, but for `Shorter` |
 | `languages` | `MixedLanguage`: words in another language | yes |
@@ -14,9 +15,10 @@
 
 from .encodings import Encoded
 from .languages import MixedLanguage
-from .mutation import ModelParaphrase, Mutation
+from .mutation import Mutation
 from .mutation_library import MUTATIONS, as_mutations
 from .padding import Distracted, Longer, Repeated, Shorter
+from .paraphrase import ModelParaphrase, Paraphrases
 from .rewording import Politeness, Reordered, Synonyms
 from .slips import Casing, Homophones, Spacing, Typos
 from .turning import Negated
@@ -32,6 +34,7 @@ __all__ = [
     "ModelParaphrase",
     "Mutation",
     "Negated",
+    "Paraphrases",
     "Politeness",
     "Reordered",
     "Repeated",

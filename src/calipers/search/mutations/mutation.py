@@ -2,12 +2,7 @@
 
 import random
 from dataclasses import dataclass
-from typing import Any, ClassVar
-
-from calipers.errors import InvalidOptionError
-from calipers.rollouts.players import Message
-from calipers.rollouts.targets import as_target
-from calipers.rollouts.testers import ask_model
+from typing import ClassVar
 
 
 @dataclass(frozen=True)
@@ -29,34 +24,3 @@ class Mutation:
     def label(self) -> str:
         """The name, or that of the class where there is none."""
         return self.name or type(self).__name__
-
-
-PARAPHRASE = (
-    "Say the following message in other words, as another user would write it. Keep its meaning, its names and its numbers. "
-    "Write nothing but the message.\n\n{text}"
-)
-
-
-@dataclass(frozen=True)
-class ModelParaphrase:
-    """A paraphrase by a language model: any target of conversations. It is awaited, so it is a building block for strategies of your own."""
-
-    model: Any
-    prompt: str = PARAPHRASE
-    """`{text}` in it is the text."""
-
-    name: ClassVar[str] = "paraphrase"
-    keeps_meaning: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        as_target(self.model)
-        if "{text}" not in self.prompt:
-            raise InvalidOptionError(
-                f"the prompt of a paraphrase must have {{text}} in it, got {self.prompt!r:.200}"
-            )
-
-    async def change(self, text: str, rng: random.Random) -> str:
-        """What the model makes of the text; the text itself where it says nothing."""
-        del rng
-        reply = await ask_model(self.model, [Message("user", self.prompt.replace("{text}", text))])
-        return reply.text.strip() or text
