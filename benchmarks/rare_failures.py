@@ -45,7 +45,7 @@ def share(covered: int, known: int) -> str:
 
 def tilted(target: PlantedTarget, good: list[Any], times: float) -> Factors:
     """The space with some options drawn more often."""
-    space: Any = target.space
+    space = target.space
     weights = {
         name: [
             chance * (times if option in good else 1)
@@ -68,7 +68,7 @@ def subjects() -> list[tuple[str, PlantedTarget, int, Callable[[PlantedTarget], 
     words = str(gate.smallest).split()
 
     def flat(target: PlantedTarget) -> ImportanceDraws:
-        space: Any = target.space
+        space = target.space
         return ImportanceDraws(space, Factors(space.options, build=space.build))
 
     return [

@@ -36,7 +36,6 @@ from calipers.search.mutations.mutation import Mutation
 from calipers.search.mutations.rewording import Politeness, Synonyms
 from calipers.search.mutations.slips import Casing, Spacing, Typos
 from calipers.search.proposal import Proposal
-from calipers.search.space import Space
 from calipers.search.strategy import Strategy
 from calipers.search.trial_outcome import Outcome
 
@@ -46,7 +45,7 @@ class PlantedTarget:
     """A system that fails on some inputs, and the truth about it."""
 
     name: str
-    space: Space
+    space: Factors
     """Where inputs come from; its samples have the distribution that `probability` is about."""
     answer: Callable[[Any, random.Random], tuple[str | None, float]]
     """Which kind of failure inputs bring about, `None` for none, and the alarm. It takes any inputs of the space's form, and parts of them."""
