@@ -3,14 +3,13 @@
 An agent makes its own clients, often inside of a framework, and each SDK lets one set only the transport of a client that one
 makes oneself. What they share is httpx (or httpx2, the same library under a new name) and aiohttp: every client that does not bring a
 transport of another kind ends in `HTTPTransport.handle_request`, `AsyncHTTPTransport.handle_async_request` or
-`ClientSession._request`. So `install` replaces these methods of the classes, once for each process, as OpenTelemetry's
+`ClientSession._request`; below `requests` and botocore stands urllib3 (`urllib3_hook.py`). So `install` replaces these methods of the classes, once for each process, as OpenTelemetry's
 instrumentations do. Without taps and limits in the context they only call what they replaced. The requests of `calipers.models` itself
 pass the taps in `http_request.py`.
 
 - An answer that comes as a stream through httpx is handed on as it comes, and told when it has been read or is closed. One through
-  aiohttp is read first.
-- Models in this process (functions, test models of frameworks) and requests that go other ways (`requests`, gRPC, botocore,
-  WebSockets) are not seen.
+  aiohttp or urllib3 is read first.
+- Models in this process (functions, test models of frameworks) and requests that go other ways (gRPC, WebSockets) are not seen.
 """
 
 import asyncio
@@ -30,12 +29,18 @@ from calipers.run.call_limit import detach, enter, enter_async, leave, limits_he
 
 from .http_sessions import session_of_loop
 from .request_redaction import secrets_of, shown_address
+from .urllib3_hook import urllib3_hook
 from .wire_limits import asked_of
 from .wire_tap import Passage, WireAnswer, WireRequest, is_tapped, is_to_model, past_taps, retry_headers
 
 _HTTPX = ("httpx", "httpx2")
-_LIBRARIES = (*_HTTPX, "aiohttp")
-_LAST = {"httpx": "AsyncHTTPTransport", "httpx2": "AsyncHTTPTransport", "aiohttp": "ClientSession"}
+_LIBRARIES = (*_HTTPX, "aiohttp", "urllib3")
+_LAST = {
+    "httpx": "AsyncHTTPTransport",
+    "httpx2": "AsyncHTTPTransport",
+    "aiohttp": "ClientSession",
+    "urllib3": "add_stderr_logger",
+}
 """What is there when a library has been loaded."""
 _INSTALLING = threading.Lock()
 _installed: set[str] = set()
@@ -61,6 +66,9 @@ def install(*, loaded_only: bool = False) -> None:
                     later.handle_async_request = _async_hook(
                         module, _limited_async(later.handle_async_request)
                     )
+                elif name == "urllib3":
+                    pool = module.HTTPConnectionPool
+                    pool.urlopen = urllib3_hook(pool.urlopen)
                 else:
                     session = module.ClientSession
                     session._request = _aiohttp_hook(_limited_aiohttp(session._request))  # noqa: SLF001 - all requests go through it
@@ -132,12 +140,7 @@ def _request(module: Any, request: Any, passage: Passage) -> Any:
 
 
 def _response(module: Any, answer: WireAnswer, stream: Any) -> Any:
-    return module.Response(answer.status, headers=_headers(answer), stream=stream)
-
-
-def _headers(answer: WireAnswer) -> dict[str, str]:
-    typed = {"content-type": answer.content_type} if answer.content_type else {}
-    return {**typed, **answer.headers}
+    return module.Response(answer.status, headers=answer.sent_headers, stream=stream)
 
 
 class _Heard:
@@ -353,7 +356,7 @@ async def _served(answer: WireAnswer) -> Any:
         await reader.readuntil(b"\r\n\r\n")
         head = f"HTTP/1.1 {answer.status} {_phrase(answer.status)}\r\nConnection: close\r\n"
         head += f"Content-Length: {len(answer.body)}\r\n"
-        head += "".join(f"{name}: {value}\r\n" for name, value in _headers(answer).items())
+        head += "".join(f"{name}: {value}\r\n" for name, value in answer.sent_headers.items())
         writer.write(head.encode("latin-1") + b"\r\n" + answer.body)
         with suppress(OSError):  # the client may have seen enough
             await writer.drain()

@@ -3,8 +3,8 @@
 A request falls under the limit of its host: `openai`, `anthropic`, `gemini` and `openrouter` where it is the provider's own, else the host with its port.
 What a provider allows is kept for each model apart, since that is what providers count.
 
-`watch` has requests of httpx and aiohttp wait as well, by the hooks of `wire_hooks.py`: those of every SDK and framework that sends them this way. A call ends when
-its answer has been read or closed; one through aiohttp when the answer begins.
+`watch` has requests of httpx, aiohttp and urllib3 wait as well, by the hooks of `wire_hooks.py`: those of every SDK and framework that sends them this way. A call ends
+when its answer has been read or closed; one through aiohttp or urllib3 when the answer begins.
 """
 
 import sys
@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-_LIBRARIES: Final = frozenset({"httpx", "httpx2", "aiohttp"})
+_LIBRARIES: Final = frozenset({"httpx", "httpx2", "aiohttp", "urllib3"})
 _PROVIDERS: Final[Mapping[str, str]] = {
     "api.openai.com": "openai",
     "api.anthropic.com": "anthropic",

@@ -61,6 +61,12 @@ class WireAnswer:
     beyond: Callable[[], TapeError] | None = None
     """Of an answer that is not whole, what is raised where more of it is read than there is."""
 
+    @property
+    def sent_headers(self) -> dict[str, str]:
+        """The headers of a response that gives it."""
+        typed = {"content-type": self.content_type} if self.content_type else {}
+        return {**typed, **self.headers}
+
 
 class WireTap(Protocol):
     """Sees requests to models, and may answer them."""
