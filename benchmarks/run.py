@@ -12,6 +12,7 @@ import concurrency
 import imports
 import judging
 import large_files
+import limits
 import matching
 import memory
 import options as option_costs
@@ -33,6 +34,7 @@ from tables import update
 BENCHMARKS = {
     "overhead": overhead,
     "concurrency": concurrency,
+    "limits": limits,
     "imports": imports,
     "memory": memory,
     "large files": large_files,

@@ -85,3 +85,26 @@ def judges(base):
         return Judge()
 
     return [judge(number) for number in range(JUDGES)]
+
+
+# ---------------------------------------------------------------------- a model with a limit
+
+
+def questions(count):
+    """Questions of different lengths."""
+    return ["word " * (40 + 37 * number % 80) for number in range(count)]
+
+
+def asking(url):
+    """A task that asks a model by OpenAI's client, as it comes: it asks again twice."""
+    import openai
+
+    client = openai.AsyncOpenAI(base_url=url, api_key="none")
+
+    async def ask(question):
+        answer = await client.chat.completions.create(
+            model="m", messages=[{"role": "user", "content": question}]
+        )
+        return answer.choices[0].message.content
+
+    return ask

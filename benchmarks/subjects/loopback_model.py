@@ -15,7 +15,7 @@ BODY = (
     b'"message":{"role":"assistant","content":"%b","refusal":null,"tool_calls":null}}],'
     b'"usage":{"prompt_tokens":500,"completion_tokens":20,"total_tokens":520}}'
 )
-HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n"
+HEAD = b"HTTP/1.1 %b\r\ncontent-type: application/json\r\ncontent-length: %d\r\n%b\r\n"
 
 
 class Connection(asyncio.Protocol):
@@ -40,11 +40,20 @@ class Connection(asyncio.Protocol):
         self.read = b""
         if head.startswith(b"GET"):  # which models there are
             self.transport.write(b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n")
-            return
+        else:
+            self.asked(body)
+
+    def asked(self, body):
+        """Answer a question."""
         seal = SEAL.search(body)
         content = self.fields % (seal[1] if seal else b"")
-        answer = BODY % content.replace(b'"', b'\\"')
-        asyncio.get_running_loop().call_later(self.seconds, self.transport.write, HEAD % len(answer) + answer)
+        self.say(b"200 OK", BODY % content.replace(b'"', b'\\"'))
+
+    def say(self, status, answer, **headers):
+        """Answer with this status, when its time has come."""
+        told = "".join(f"{name}: {value}\r\n" for name, value in headers.items()).encode()
+        whole = HEAD % (status, len(answer), told) + answer
+        asyncio.get_running_loop().call_later(self.seconds, self.transport.write, whole)
 
 
 async def main(seconds, fields):

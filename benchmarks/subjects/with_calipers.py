@@ -112,3 +112,10 @@ def report_read(count):
     """Seconds for reading a report back from plain data."""
     data = evaluate(dataset(count), workload.double).to_dict()
     return seconds_of(lambda: Report.from_dict(data), check)
+
+
+def limited(url, count, at_once):
+    """Cases that fail, of those that ask a model with a limit."""
+    given = Dataset(name="limited", cases=[Case(inputs=each) for each in workload.questions(count)])
+    report = given.evaluate_sync(workload.asking(url), max_concurrency=at_once, progress=False)
+    return len(report.failures)

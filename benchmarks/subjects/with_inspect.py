@@ -5,8 +5,9 @@ temporary directory.
 from inspect_ai import Task
 from inspect_ai import eval as inspect_eval
 from inspect_ai.dataset import MemoryDataset, Sample
-from inspect_ai.scorer import Score, accuracy, mean, scorer
-from inspect_ai.solver import solver
+from inspect_ai.model import get_model
+from inspect_ai.scorer import Score, accuracy, match, mean, scorer
+from inspect_ai.solver import generate, solver
 
 import workload
 from clock import seconds_of
@@ -69,3 +70,20 @@ def overhead(count):
     run(task(5))
     given = task(count)
     return seconds_of(lambda: run(given)) / count
+
+
+def limited(url, count):
+    """Cases that fail, of those that ask a model with a limit; with the adaptive connections that are its default."""
+    given = Task(
+        dataset=MemoryDataset([Sample(input=each, target="yes") for each in workload.questions(count)]),
+        solver=generate(),
+        scorer=[match()],
+    )
+    log = inspect_eval(
+        given,
+        model=get_model("openai-api/loop/m", base_url=url, api_key="none"),
+        display="none",
+        log_dir="logs",
+        fail_on_error=False,
+    )[0]
+    return count - log.results.completed_samples

@@ -97,3 +97,9 @@ def peak(count):
 def held(count):
     """Bytes per case by which the process has grown after a run."""
     return measured(held_growth_of, count, workload.double) / count
+
+
+def limited(url, count, at_once):
+    """Cases that fail, of those that ask a model with a limit."""
+    given = Dataset(name="limited", cases=[Case(inputs=each) for each in workload.questions(count)])
+    return len(evaluate(given, workload.asking(url), max_concurrency=at_once).failures)

@@ -80,19 +80,22 @@ class Simulated:
         return sum(taken for at, taken, _ in self.limit.log if start <= at < end) / (end - start)
 
 
-def simulated(rate: float, *, tells: bool, seed: int = 0, **more: tuple[float, float]) -> Simulated:
-    """A server that takes so many calls a second, and five seconds of them at once."""
+def simulated(
+    rate: float, *, tells: bool, seed: int = 0, window: float = 5.0, **more: tuple[float, float]
+) -> Simulated:
+    """A server that takes so many calls a second, and those of a window at once."""
     clock = Clock()
-    limit = RateLimit(int(rate * 5), seconds=5, clock=clock)
+    limit = RateLimit(int(rate * window), seconds=window, clock=clock)
     return Simulated(limit, clock, tells=tells, seed=seed, **more)
 
 
+@pytest.mark.parametrize("latency", [(0.2, 0.5), (1.0, 3.0)])
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(("tells", "least"), [(True, 0.95), (False, 0.85)])
 def test_most_of_what_a_server_takes_is_used_and_hardly_any_call_is_refused(
-    tells: bool, least: float, seed: int
+    tells: bool, least: float, seed: int, latency: tuple[float, float]
 ) -> None:
-    run = simulated(50, tells=tells, seed=seed)
+    run = simulated(50, tells=tells, seed=seed, latency=latency)
     run.run(60)
     assert run.taken_between(10, 60) >= least * 50
     assert run.refused_after(10) <= 0.01
@@ -110,6 +113,32 @@ def test_it_follows_a_limit_that_changes(tells: bool, least: float) -> None:
     taken = sum(taken for _, taken, _ in run.limit.log)
     assert taken >= least * capacity
     assert run.refused_after(10) <= 0.01
+
+
+@pytest.mark.parametrize("window", [1.0, 5.0, 60.0])
+def test_what_a_server_says_is_used_however_long_its_answers_take(window: float) -> None:
+    run = simulated(50, tells=True, window=window, latency=(1.0, 3.0))
+    run.run(60)
+    at_once = 50 * window
+    assert sum(taken for _, taken, _ in run.limit.log) >= 0.95 * (at_once + 60 * 50)
+    assert run.refused_after(0) <= 0.001
+
+
+def test_a_server_whose_answers_take_long_is_not_taken_for_one_that_refuses_everything() -> None:
+    pace, now = Pace(lambda: 0.0), 0.0
+    for _ in range(20):  # answers take two seconds
+        ticket = pace.begin(now)
+        now += 2.0
+        pace.hear(ticket, now, Told())
+        pace.end()
+    flying = [pace.begin(now + 0.01 * number) for number in range(4)]
+    for late in range(2):  # one after the other is refused at once, while others are on their way
+        refused = pace.begin(now + 0.2 + 0.2 * late)
+        pace.hear(refused, now + 0.21 + 0.2 * late, Told("refused"))
+        pace.end()
+    ready = pace.ready_at(now + 0.5)
+    assert len(flying) == pace.in_flight < pace.window
+    assert math.isfinite(ready), "it need not wait for the calls in flight"
 
 
 @settings(max_examples=8, deadline=None)

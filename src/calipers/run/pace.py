@@ -11,7 +11,8 @@ Four things hold a call back, and the latest of them decides.
   server was seen to take, back up to that, a while there, and beyond, faster and faster, until the next refusal. So most of
   what the server takes is used, and few calls ask for more (the curve is that of CUBIC, RFC 9438, of a rate in place of a window).
 - **What the server says is left**, where it does: so many requests and tokens, of so many, and when they are full again. What a call takes is
-  learnt from how much less is left after it, so calls that others make with the same key count, too.
+  learnt from how much less is left after it, so calls that others make with the same key count, too. Answers may take far longer than it takes to use
+  all that is left; what they say is of when their calls were let in.
 - **A pause**: as long as the server asked for, and a little more, differently for each who asks; calls then begin slowly. Where a server refuses
   everything and does not say for how long, one call at a time tries, after longer and longer pauses.
 """
@@ -32,11 +33,15 @@ _BELOW: Final = 0.1
 """The share by which the rate falls below what the server takes."""
 _BEYOND: Final = 0.3
 """The share by which it goes beyond that after twice the time, if nothing is refused."""
+_FREE: Final = 1.8
+"""After so many times the time in which the rate is back, what was measured counts no longer: the server takes more now, so the rate doubles"""
+_DOUBLE_SECONDS: Final = 2.0
+"""and doubles again, each time after so many seconds."""
 _SPREAD: Final = 1.5
 _LEAST_RISE: Final = 4.0
 """Seconds in which the rate is back at what the server took."""
 _MOST_RISE: Final = 60.0
-_CALLS_IN_RISE: Final = 60
+_CALLS_IN_RISE: Final = 100
 """And at least so many calls, so that one refusal is few of them."""
 _AGAIN: Final = 0.8
 """By which the rate falls where the next refusal comes at once: too little was seen to measure."""
@@ -82,35 +87,49 @@ class Told(NamedTuple):
 class Ticket:
     """One call that has begun."""
 
-    __slots__ = ("at", "filled", "model", "number", "spent")
+    __slots__ = ("at", "filled", "left", "model", "number")
 
-    def __init__(self, at: float, model: str, number: int, spent: dict[str, float], *, filled: bool) -> None:
+    def __init__(self, at: float, model: str, number: int, left: dict[str, float], *, filled: bool) -> None:
         self.at = at
         self.model = model
         self.number = number
         """Which call it is of its model."""
-        self.spent = spent
-        """What calls of the model had taken of each allowance then, this one included."""
+        self.left = left
+        """What was reckoned to be left of each allowance then, without what has been put right since the first answer."""
         self.filled = filled
-        """Whether the window was full with it."""
+        """Whether half of the window was in use with it."""
 
 
 class _Stock:
-    """What is left of one allowance, between two answers that tell."""
+    """What is left of one allowance: reckoned from what calls take and what comes back, and put right by each answer.
 
-    __slots__ = ("at", "calls", "left", "limit", "number", "refill", "since", "spent", "used")
+    An answer says what was left when its call was let in, many calls ago where answers take long. So it is held against what was reckoned for then.
+    """
 
-    def __init__(self, told: Allowance, ticket: Ticket, at: float) -> None:
-        self.limit, self.left, self.at = told.limit, told.left, at
+    __slots__ = ("at", "calls", "corrected", "heard", "left", "limit", "number", "refill", "used")
+
+    def __init__(self, told: Allowance, ticket: Ticket, now: float, later: int) -> None:
+        """What the first answer tells.
+
+        Args:
+            told: by the answer.
+            ticket: of its call.
+            now: the time.
+            later: calls that began after it.
+        """
+        self.limit = told.limit
         self.refill = _refill(told)
-        self.number = ticket.number
-        """The call whose answer told last."""
-        self.spent = ticket.spent.get(told.kind, 0.0)
-        """What calls are expected to have taken, all together."""
-        self.since = self.spent
-        """How much of that the server had counted when it told last."""
         self.calls, self.used = 0.0, 0.0
         """So many calls have taken so much, the latest counting most."""
+        self.left, self.at = told.left, ticket.at
+        """What was left, and when."""
+        self.left, self.at = self.now(now) - later * self.size, now
+        self.corrected = 0.0
+        """By how much it was put right so far."""
+        self.heard = (ticket.at, told.left)
+        """When the call began whose answer told last, and what it told."""
+        self.number = ticket.number
+        """Which call that was."""
 
     @property
     def size(self) -> float:
@@ -119,7 +138,12 @@ class _Stock:
 
     def now(self, at: float) -> float:
         """How much there is."""
-        return min(self.limit, self.left + self.refill * (at - self.at)) - (self.spent - self.since)
+        return min(self.limit, self.left + self.refill * (at - self.at))
+
+    def begin(self, at: float) -> float:
+        """A call begins; what is left after it, without what was put right."""
+        self.left, self.at = self.now(at) - self.size, at
+        return self.left - self.corrected
 
     @property
     def needed(self) -> float:
@@ -138,16 +162,22 @@ class _Stock:
         calls = ticket.number - self.number
         if calls <= 0:
             return
-        used = min(self.limit, self.left + self.refill * (at - self.at)) - told.left
-        fade = _MEMORY**calls
-        self.calls = self.calls * fade + calls
-        self.used = self.used * fade + used
-        known = ticket.spent.get(told.kind)
-        if known is not None:  # the call began before the first answer told of this
-            self.since = known
+        if told.limit == self.limit:
+            before, left = self.heard
+            used = min(self.limit, left + self.refill * (ticket.at - before)) - told.left
+            fade = _MEMORY**calls
+            self.calls = self.calls * fade + calls
+            self.used = self.used * fade + used
+        self.left, self.at = self.now(at), at
+        reckoned = ticket.left.get(told.kind)
+        if reckoned is not None:  # the call began after the first answer that told of this
+            wrong = told.left - reckoned - self.corrected
+            self.left += wrong
+            self.corrected += wrong
         if told.limit - told.left > 0.05 * told.limit or self.refill == 0 or told.limit != self.limit:
             self.refill = _refill(told)
-        self.limit, self.left, self.at, self.number = told.limit, told.left, at, ticket.number
+        self.limit, self.number, self.heard = told.limit, ticket.number, (ticket.at, told.left)
+        self.left = min(self.left, self.limit)
 
 
 def _refill(told: Allowance) -> float:
@@ -156,7 +186,7 @@ def _refill(told: Allowance) -> float:
 
 
 class _Seen:
-    """How many calls a server has answered lately."""
+    """How many calls a server has taken lately: those that were not refused, counted when they began, since answers take long."""
 
     def __init__(self) -> None:
         self._bins: deque[tuple[float, int]] = deque()
@@ -170,6 +200,14 @@ class _Seen:
             self._bins.append((at, 1))
         while self._bins[0][0] < at - _KEPT:
             self._bins.popleft()
+
+    def drop(self, at: float) -> None:
+        """One that began then was refused."""
+        for place in range(len(self._bins) - 1, -1, -1):
+            start, count = self._bins[place]
+            if start <= at:
+                self._bins[place] = (start, max(0, count - 1))
+                return
 
     def since(self, start: float) -> int:
         """How many, from some time on."""
@@ -220,8 +258,8 @@ class Pace:
         self._began = self._cycle = now
         """From when on answers count, to measure what the server takes."""
         self._taken = 0
-        self._in_vain: dict[str, int] = {}
-        """Refusals in a row of a model's calls for which enough was left, by what was told."""
+        self._in_vain: dict[str, tuple[int, float]] = {}
+        """Of a model's calls for which enough was left, by what was told: how many rounds in a row were refused, and when the last was."""
         self._seen = _Seen()
         self._latency = 0.0
         self._stocks: dict[str, dict[str, _Stock]] = {}
@@ -234,7 +272,10 @@ class Pace:
         if self._top is None:  # as many as the window lets through, but not all of a round at the same moment
             return _SPREAD * self.window / self._latency if self._latency else math.inf
         since = max(0.0, now - self._cut_at) / self._rise
-        rate = self._top * (1 + (_BELOW if since < 1 else _BEYOND) * (since - 1) ** 3)
+        curve = min(since, _FREE) - 1
+        rate = self._top * (1 + (_BELOW if curve < 0 else _BEYOND) * curve**3)
+        if since > _FREE:
+            rate *= 2 ** min((since - _FREE) * self._rise / _DOUBLE_SECONDS, 20)
         if now < self._resumed + _SLOW_START:
             rate *= 0.25 + 0.75 * max(0.0, now - self._resumed) / _SLOW_START
         return max(_LEAST_RATE, rate)
@@ -250,7 +291,7 @@ class Pace:
             stock.refill / stock.size
             for stocks in self._stocks.values()
             for stock in stocks.values()
-            if stock.refill > 0 and now - stock.at < _MOST_RISE
+            if stock.refill > 0 and now - stock.heard[0] < _MOST_RISE + self._latency
         ]
         return min(found, default=None)
 
@@ -299,11 +340,9 @@ class Pace:
         if not has_slot:
             self.in_flight += 1
         number = self._numbers[model] = self._numbers.get(model, 0) + 1
-        spent: dict[str, float] = {}
-        for kind, stock in self._stocks.get(model, {}).items():
-            stock.spent += stock.size
-            spent[kind] = stock.spent
-        return Ticket(now, model, number, spent, filled=self.in_flight >= int(self.window))
+        self._seen.add(now)
+        left = {kind: stock.begin(now) for kind, stock in self._stocks.get(model, {}).items()}
+        return Ticket(now, model, number, left, filled=self.in_flight >= int(self.window / 2))
 
     # ------------------------------------------------------------------ after a call
 
@@ -316,7 +355,8 @@ class Pace:
         for allowance in told.allowances:
             stocks = self._stocks.setdefault(ticket.model, {})
             if (stock := stocks.get(allowance.kind)) is None:
-                stocks[allowance.kind] = _Stock(allowance, ticket, now)
+                later = self._numbers[ticket.model] - ticket.number
+                stocks[allowance.kind] = _Stock(allowance, ticket, now, later)
             else:
                 stock.hear(allowance, ticket, now)
         if told.outcome == "answered":
@@ -332,7 +372,6 @@ class Pace:
             if self._top is not None and now - self._fell_at > max(_HORIZON, 4 * self._latency):
                 self._top = max(_LEAST_RATE, min(self._top, self._in_all(now, now - self._fell_at)))
         self._in_vain.pop(ticket.model, None)
-        self._seen.add(now)
         if ticket.at >= self._cycle:
             self._taken += 1
         took = now - ticket.at
@@ -340,13 +379,19 @@ class Pace:
         if ticket.filled:
             quick = _QUICK if self._stocks else 1.0
             grown = self.window + (quick if self.window < self._threshold else 1.0 / self.window)
+            if math.isinf(self._threshold) and (told := self.told(now)) is not None:
+                grown = max(grown, told * self._latency)  # what it says that it takes
             self.window = min(grown, self.most)
 
     def _refused(self, ticket: Ticket, now: float, wait: float | None) -> None:
+        self._seen.drop(ticket.at)
         stocks = self._stocks.get(ticket.model, {})
-        if any(stock.left < stock.needed for stock in stocks.values()):
+        if any(stock.heard[1] < stock.needed for stock in stocks.values()):
             # What is left says all there is to know; other models of the same host have their own.
-            tries = self._in_vain[ticket.model] = self._in_vain.get(ticket.model, -1) + 1
+            tries, since = self._in_vain.get(ticket.model, (-1, ticket.at))
+            if ticket.at >= since:
+                tries, since = tries + 1, now
+            self._in_vain[ticket.model] = (tries, since)
             self._pause(ticket.model, now, wait or (self._backoff(tries) if tries else 0.0))
             return
         is_news = ticket.at >= self._cut_at
@@ -354,7 +399,7 @@ class Pace:
             self._pause("", now, wait)
         if not is_news:  # it began before the rate fell
             return
-        if not self._taken:
+        if not self._taken and now - self._cycle > self._latency:  # answers would have come by now
             self._try_again(now, wait)
         else:
             self._cut(now)
@@ -383,16 +428,15 @@ class Pace:
         """Begin again below what the server was seen to take."""
         ended = max(now, self._pauses.get("", now))
         rate = self.rate(now)
-        horizon = max(_HORIZON, 4 * self._latency)
-        if ended - now > horizon:  # it takes so many at once, and then none for a while
+        if ended - now > _HORIZON:  # it takes so many at once, and then none for a while
             measured = self._in_all(ended, ended - now)
-        elif now - self._cycle < max(_SEEN_SECONDS, self._latency) and not math.isinf(rate):
+        elif now - self._cycle < _SEEN_SECONDS and not math.isinf(rate):
             measured = rate * _AGAIN
         else:
-            start = max(self._cycle, min(now - horizon, self._seen.start_of(_ENOUGH)))
+            start = max(self._cycle, min(now - _HORIZON, self._seen.start_of(_ENOUGH)))
             measured = self._seen.since(start) / max(now - start, _SEEN_SECONDS / 2)
         self._top = max(_LEAST_RATE, min(measured, rate))
-        self._credit, self._credit_at = 1.0 if ended > now else 0.0, now
+        self._credit, self._credit_at = 1.0 if ended > now else 0.0, ended
 
     def _overloaded(self, ticket: Ticket, now: float, wait: float | None) -> None:
         if wait:
