@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calipers import Case, Dataset
+from calipers import Budget, Case, Dataset
 from calipers.errors import InvalidOptionError, ModelRequestError
 from calipers.identity import evaluator_identity
 from calipers.models import TextLikelihood
-from calipers.rollouts import Environment, KeywordModerator
+from calipers.rollouts import Environment, KeywordModerator, RolloutTask
 from calipers.rollouts.attacks import ATTACKS
 from calipers.search import (
     CrossEntropy,
@@ -33,7 +33,7 @@ from calipers.search import (
 from calipers.search.mutations import MUTATIONS
 from calipers.search.realism import of_conversation, said_by_user
 from calipers.stores import open_store
-from calipers.testing import disguised, shop_turns
+from calipers.testing import OpenAIServer, Reply, check_evaluator, disguised, shop_turns
 
 REFERENCE = shop_turns(120)
 PLAIN = Realism(REFERENCE)
@@ -243,6 +243,29 @@ def test_the_local_model_finds_sentences_likelier_than_their_words_in_another_or
     assert any(plain > scrambled for plain, scrambled in shares)
 
 
+def test_what_a_server_is_asked_counts_against_the_budget_of_the_judges():
+    with OpenAIServer(Reply(text="ok")) as server:
+        objective = Objective(realism=Realism(REFERENCE[:12], model=f"{server.url}#base"))
+        found = search(objective=objective, budget=Budget(judges=Budget(calls=30)), trials=100)
+        asked = len(server.requests)
+    assert found.report.incomplete.kind == "budget"
+    assert 25 <= asked <= 31, (
+        "one more than it counts: whether the server tells at all is asked before the run"
+    )
+    judged = [o for o in found.outcomes if o.realism is not None]
+    assert 10 <= len(judged) < 40
+
+
+def test_it_judges_what_testers_say_in_any_room():
+    assert check_evaluator(PLAIN).raised == 0
+    environment = Environment(
+        lambda messages: "no", FRESH[:2], KeywordModerator(["yes"]), depth=2, goals=["g"]
+    )
+    dataset = Dataset(name="shop", cases=[Case(name="a", inputs="g")], evaluators=[PLAIN])
+    [case] = dataset.evaluate_sync(RolloutTask(environment), progress=False, seed=1).cases
+    assert case.scores["realism"].value == PLAIN.of_sync(said_by_user(case.inputs, case.output)).share
+
+
 # ---------------------------------------------------------------------- in a search
 
 SHOP = disguised()
@@ -355,9 +378,15 @@ def test_splitting_does_not_climb_to_realism():
 # ---------------------------------------------------------------------- what is told
 
 
+def how_bad(record):
+    return {"odd": 1.0, "ordinary": 0.6}.get(record.output["mode"], record.output["alarm"] / 2)
+
+
 def test_the_report_has_the_front_and_a_stored_search_has_the_same(tmp_path):
-    objective = Objective(realism=PLAIN)
-    found = search(objective=objective, trials=150, store=tmp_path / "runs.db")
+    objective = Objective(reward=how_bad, realism=PLAIN)
+    found = search(
+        strategy=CrossEntropy(SHOP.space), objective=objective, trials=200, store=tmp_path / "runs.db"
+    )
     table, curve = found.report.analyses[1:3]
     front = [row for row in table.rows if row[0]]
     assert [row[6] for row in front] == [each.outcome.number for each in found.front]
@@ -385,7 +414,7 @@ SCRIPT = """
 import os, signal, sys, time
 from calipers.models import TextLikelihood
 from calipers.search import Objective, Realism, ThompsonBandit, search_sync
-from calipers.testing import disguised, shop_turns
+from calipers.testing import OpenAIServer, Reply, check_evaluator, disguised, shop_turns
 
 shop, reference = disguised(), shop_turns(20)
 asked = set()

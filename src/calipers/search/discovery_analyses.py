@@ -102,10 +102,9 @@ def _realism(found: Findings) -> list[Analysis]:
         columns=["front", "realism", "interval", "badness", "failed", "kind", "trial", "inputs"],
         rows=rows,
     )
-    front = [each for each in ranked if each.on_front]
-    if len(front) < 2:  # there is nothing to choose between
+    places = {1 - (each.realism or 0.0): each.badness for each in ranked if each.on_front}
+    if len(places) < 2:  # there is nothing to choose between
         return [table]
-    places = {1 - (each.realism or 0.0): each.badness for each in front}
     points = [PlotPoint(x=place, y=badness) for place, badness in places.items()]
     if points[0].x > 0:
         points.insert(0, PlotPoint(x=0, y=0))
