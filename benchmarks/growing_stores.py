@@ -1,10 +1,9 @@
 """Stores that grow: eight writers in one PostgreSQL, copies that are killed, pruning, values moved to a folder; and nothing lost.
 
-Each part checks what it wrote, so that a number stands only for work that was done. It is a demonstration and no gate: it starts a
-PostgreSQL of its own, and takes minutes.
+Each part compares what is there with what was written, so that a number stands only for work that was done; the promise is that no
+part found a difference. It starts a PostgreSQL of its own, and takes minutes.
 """
 
-import argparse
 import contextlib
 import hashlib
 import os
@@ -19,6 +18,8 @@ from pathlib import Path
 from calipers import Case, Dataset
 from calipers.stores import copy_store, offload_values, open_store
 from calipers.testing import TemporaryPostgres
+from command import alone, sized
+from outcome import Outcome, Promise, Row
 
 CASES = 125_000
 """Of each writer."""
@@ -75,21 +76,18 @@ def again(*words):
     )
 
 
-def told(what, seconds, count, more=""):
-    print(f"{what:58} {seconds:8.1f} s {count / seconds:10,.0f} a second  {more}", flush=True)
+def row(what, seconds, count, more=""):
+    return Row("stores that grow", what, seconds, seconds, 1, "s", f"{count / seconds:,.0f} a second{more}")
 
 
 def writers(url, cases):
     """All writers at once; every attempt is there once, as its writer made it."""
+    attempts = PEERS * cases
     begun = time.perf_counter()
     processes = [again("write", url, writer, cases) for writer in range(PEERS)]
     if any(process.wait() for process in processes):
         raise SystemExit("a writer failed")
-    told(
-        f"{PEERS} writers, {PEERS * cases:,} attempts with 3 results",
-        time.perf_counter() - begun,
-        PEERS * cases,
-    )
+    yield row(f"{PEERS} writers, {attempts:,} attempts, PostgreSQL", time.perf_counter() - begun, attempts)
     begun = time.perf_counter()
     with open_store(url, existing=True) as store:
         seen = 0
@@ -104,14 +102,10 @@ def writers(url, cases):
                         f"{info.name}, {attempt.position}: {attempt.output} with {len(cells)} results"
                     )
                 seen += 1
-        if seen != PEERS * cases or len(store.runs()) != PEERS:
+        if seen != attempts or len(store.runs()) != PEERS:
             raise SystemExit(f"{seen} attempts in {len(store.runs())} runs")
-        told(
-            "each of them read back and compared",
-            time.perf_counter() - begun,
-            seen,
-            f"{store.size() / seen:,.0f} bytes each",
-        )
+        more = f", {store.size() / seen:,.0f} bytes each"
+        yield row("each of them read back and compared", time.perf_counter() - begun, seen, more)
 
 
 def pruned(url, cases):
@@ -123,34 +117,36 @@ def pruned(url, cases):
         begun = time.perf_counter()
         store.prune()
         took = time.perf_counter() - begun
-        told(
-            f"prune {PEERS - 2} of {PEERS} runs, with VACUUM",
-            took,
-            (PEERS - 2) * cases,
-            f"{before:,} to {store.size():,} bytes",
-        )
+        more = f", {before:,} to {store.size():,} bytes"
+        yield row(f"{PEERS - 2} of {PEERS} runs pruned, with VACUUM", took, (PEERS - 2) * cases, more)
 
 
 def copied(source, target, attempts):
-    """A copy that is killed twice, and gone on with; compared attempt by attempt."""
+    """A copy that is killed, and gone on with; compared attempt by attempt."""
+    with open_store(source, existing=True) as here:
+        whole = checksum(here)
+    kills = 0
     begun = time.perf_counter()
     for pause in (2.0, 4.0):
         process = again("copy", source, target)
-        time.sleep(pause)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        with open_store(target, existing=True) as there:
-            if there.runs():
-                raise SystemExit("half a run can be seen, or the copy was too quick to be killed")
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(pause)
+        if process.poll() is None:
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+            kills += 1
+        with open_store(target) as there:
+            if there.runs() and checksum(there) != whole:
+                raise SystemExit("half a run can be seen")
     if again("copy", source, target).wait():
         raise SystemExit("the copy failed")
     took = time.perf_counter() - begun
-    with open_store(source, existing=True) as here, open_store(target, existing=True) as there:
-        sums = [checksum(here), checksum(there)]
-    if sums[0] != sums[1]:
-        raise SystemExit(f"the copy differs: {sums}")
+    with open_store(target, existing=True) as there:
+        if checksum(there) != whole:
+            raise SystemExit("the copy differs")
     kinds = [url.partition(":")[0] if ":" in url else "sqlite" for url in (source, target)]
-    told(f"{attempts:,} attempts {kinds[0]} to {kinds[1]}, killed twice", took, attempts)
+    subject = f"{attempts:,} attempts from {kinds[0]} to {kinds[1]}"
+    yield row(subject, took, attempts, f", killed {kills} times on the way")
 
 
 def checksum(store):
@@ -173,42 +169,60 @@ def moved(folder, values):
         found = offload_values(store, folder / "values")
         took = time.perf_counter() - begun
         store.prune()
-        more = f"{size:,} to {store.size():,} bytes"
+        more = f", {size:,} to {store.size():,} bytes"
         if found.values != values:
             raise SystemExit(f"{found.values} of {values} were moved")
-        told(f"move {values:,} values of 75 kB to a folder", took, values, more)
+        yield row(f"{values:,} values of 75 kB moved to a folder", took, values, more)
         begun = time.perf_counter()
         if checksum(store) != before:
             raise SystemExit("what was moved is not what was there")
-        told("read them from there, compared with their hashes", time.perf_counter() - begun, values)
+        yield row("read from there and compared with their hashes", time.perf_counter() - begun, values)
 
 
-def main():
+def parts(folder, url, options):
+    """The rows of all parts, one after the other."""
+    cases, copies = sized(CASES, options), sized(COPIED, options)
+    yield from writers(url, cases)
+    yield from pruned(url, cases)
+    first, team, back = str(folder / "first.db"), f"{url}?schema=team", str(folder / "back.db")
+    write(first, 0, copies)
+    yield from copied(first, team, copies)
+    yield from copied(team, back, copies)
+    yield from moved(folder, sized(LARGE, options))
+
+
+def benchmark(options):
+    rows, differences = [], None
+    why = TemporaryPostgres.missing()
+    if why is None:
+        with contextlib.ExitStack() as opened:
+            folder = Path(opened.enter_context(tempfile.TemporaryDirectory()))
+            url = opened.enter_context(TemporaryPostgres()).url
+            try:
+                for each in parts(folder, url, options):
+                    print(f"  {each.subject}: {each.best:.1f} s", file=sys.stderr)
+                    rows.append(each)
+                differences = 0
+            except SystemExit as error:
+                differences, why = 1, str(error)
+    if why is not None:
+        print(f"    {why}", file=sys.stderr)
+        rows.append(Row("stores that grow", "the next part", None, None, 0, "s", why))
+    return Outcome(
+        tuple(rows),
+        (
+            Promise(
+                "stores that grow", "parts that differ from what was written", differences, 0, at_least=False
+            ),
+        ),
+    )
+
+
+if __name__ == "__main__":
     if os.environ.get("CALIPERS_CHILD"):
         if sys.argv[1] == "write":
             write(sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))
         else:
             copy(sys.argv[2], sys.argv[3])
-        return
-    given = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    given.add_argument("--quick", action="store_true", help="a tenth of everything")
-    given.add_argument("--only", choices=["writers", "copies", "values"], help="only this part")
-    options = given.parse_args()
-    part = 10 if options.quick else 1
-    with contextlib.ExitStack() as opened:
-        folder = Path(opened.enter_context(tempfile.TemporaryDirectory()))
-        url = opened.enter_context(TemporaryPostgres()).url
-        if options.only in {None, "writers"}:
-            writers(url, CASES // part)
-            pruned(url, CASES // part)
-        if options.only in {None, "copies"}:
-            first, team, back = str(folder / "first.db"), f"{url}?schema=team", str(folder / "back.db")
-            write(first, 0, COPIED)
-            copied(first, team, COPIED)
-            copied(team, back, COPIED)
-        if options.only in {None, "values"}:
-            moved(folder, LARGE // part)
-
-
-if __name__ == "__main__":
-    main()
+    else:
+        alone(benchmark, __doc__)

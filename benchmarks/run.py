@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import concurrency
+import growing_stores
 import imports
 import judging
 import large_files
@@ -46,6 +47,7 @@ BENCHMARKS = {
     "search": search,
     "matching": matching,
     "stores": stores,
+    "growing stores": growing_stores,
     "traces": traces,
     "pytest cases": pytest_cases,
     "ray": ray_engine,
