@@ -30,6 +30,7 @@ DELIVERIES = (
 
 
 def similar(viewed: ViewedStore, q: str = "") -> GroupsAnswer:
+    viewed.index(viewed.find_run("latest").id, patience=60)  # until all of it was read, on a busy machine too
     found: GroupsAnswer = until(
         lambda: groups_answer(viewed, "latest", q=q, by="meaning"), lambda answer: answer.is_ready
     )
