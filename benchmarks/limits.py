@@ -29,6 +29,8 @@ TOKENS = 110
 """About so many tokens has a question."""
 MORE = 1.3
 """Cases, as a multiple of those that the server can take, so that there is work to the end."""
+PATIENCE = 60
+"""Seconds that a subject has after the last phase to come to its end."""
 SETTLED = 10.0
 """Seconds from which on refused requests count."""
 STEP = 0.01
@@ -81,18 +83,21 @@ def server(tells):
 
 
 def tried(label, function, given, python, tells):
-    """The share used, the share refused and the cases that failed, or why there are none."""
+    """The share used, the share refused and what else there is to say, or why there is nothing."""
     count = round(MORE * possible(TOKENS))
     with server(tells) as (url, told):
         subject = Subject(
             label, f"subjects.{function}:limited", {"url": url, "count": count, **given}, python
         )
-        failed = in_fresh_process(subject)
-    if isinstance(failed, str):
+        failed = in_fresh_process(subject, timeout=sum(phase["seconds"] for phase in PHASES) + PATIENCE)
+    if not told:
         return failed
     late = [taken for at, taken, _ in told if at >= SETTLED]
     sizes = [tokens for _, taken, tokens in told if taken]
-    return len(sizes) / possible(fmean(sizes)), late.count(False) / max(1, len(late)), failed
+    said = failed if isinstance(failed, str) else f"{failed:,} cases failed" if failed else ""
+    found = len(sizes) / possible(fmean(sizes)), late.count(False) / max(1, len(late)), said
+    print(f"    used {found[0]:.3f}, refused {found[1]:.4f} {said}", file=sys.stderr)
+    return found
 
 
 def measured(tells, options):
@@ -114,8 +119,7 @@ def measured(tells, options):
     for name, place, best in (("used", 0, max), ("refused after 10 s", 1, min)):
         for label, values in found.items():
             shares = [each[place] for each in values]
-            failed = sum(each[2] for each in values)
-            note = missing.get(label) or (f"{failed:,} cases failed" if failed and not place else "")
+            note = missing.get(label) or "; ".join(each[2] for each in values if each[2] and not place)
             numbers = (best(shares), median(shares)) if shares else (None, None)
             drawn.append(Row(f"{what}: share {name}", label, *numbers, len(shares), "", note))
     ours = found[OURS]

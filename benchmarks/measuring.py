@@ -87,8 +87,8 @@ def measure(subjects, *, rounds):
     }
 
 
-def in_fresh_process(subject):
-    """What the subject's function returns, or, as text, the reason why there is none."""
+def in_fresh_process(subject, timeout=TIMEOUT):
+    """What the subject's function returns, or, as text, the reason why there is none; it is given up after so many seconds."""
     command = [subject.python, str(HERE / "measuring.py"), subject.function, json.dumps(subject.arguments)]
     # Some peers write logs and settings into the current directory.
     with tempfile.TemporaryDirectory() as directory:
@@ -99,11 +99,11 @@ def in_fresh_process(subject):
                 env={**os.environ, **QUIET, "PYTHONHASHSEED": "0"},
                 capture_output=True,
                 text=True,
-                timeout=TIMEOUT,
+                timeout=timeout,
                 check=False,
             )
         except subprocess.TimeoutExpired:
-            return f"took longer than {TIMEOUT} s"
+            return f"took longer than {timeout} s"
     if done.returncode != 0:
         last = (done.stderr.strip().splitlines() or ["no message"])[-1]
         return f"failed: {last:.200}"

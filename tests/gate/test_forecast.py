@@ -70,7 +70,8 @@ def test_it_is_told_with_a_budget():
         forecast_run(Report(name="x", cases=[]))
 
 
-def test_tokens_of_traces_are_priced_by_the_prices_of_now(tmp_path, monkeypatch):
+@pytest.mark.parametrize("name", ["tuned", "own:tuned"])  # a trace does not tell the provider
+def test_tokens_of_traces_are_priced_by_the_prices_of_now(tmp_path, monkeypatch, name):
     def ask(inputs):
         account(
             Completion(text="x", finish="stop", model="tuned", usage=Usage(input=1000, output=500)),
@@ -81,7 +82,7 @@ def test_tokens_of_traces_are_priced_by_the_prices_of_now(tmp_path, monkeypatch)
     before = forecast_run(pilot)
     assert (before.unpriced_calls, ("agent", "cost") in amounts(before)) == (4, False)
     assert "It costs at least that: 4 model calls" in forecast_text(before)
-    (tmp_path / "calipers.toml").write_text('[prices."tuned"]\ninput = 1.0\noutput = 2.0\n')
+    (tmp_path / "calipers.toml").write_text(f'[prices."{name}"]\ninput = 1.0\noutput = 2.0\n')
     monkeypatch.chdir(tmp_path)
     try:
         found = amounts(forecast_run(priced_by_trace(pilot), cases=100))

@@ -85,6 +85,12 @@ def cost_of(
     return None
 
 
+def priced_name(model: str) -> str:
+    """The name under which you gave the price of a model whose provider is not told, as traces have it: its own, or the only one with a provider."""
+    with_provider = [name for name in _own if name.rpartition(":")[2] == model]
+    return with_provider[0] if model not in _own and len(with_provider) == 1 else model
+
+
 def _listed(model: str, usage: "Usage", where: tuple[str, str]) -> float | None:
     """The cost by the library's prices; `None` where it has none for the model, or is not installed."""
     rates = _rates(model, *where)

@@ -15,7 +15,7 @@ from calipers.files.project import find_project
 from calipers.gate.forecast import forecast_run
 from calipers.gate.plan import REPEATS, Plan, plan_from_pilot, plan_from_rate
 from calipers.models.model_answer import Usage
-from calipers.models.prices import cost_of, set_prices
+from calipers.models.prices import cost_of, priced_name, set_prices
 from calipers.report.report import Report
 from calipers.views.plan import forecast_json, forecast_text, plan_json, plan_text
 
@@ -128,7 +128,7 @@ def _price(record: ReportCase | ReportCaseFailure) -> None:
     found = [
         call.cost
         if call.cost is not None
-        else cost_of(call.model, Usage(input=call.input_tokens, output=call.output_tokens))
+        else cost_of(priced_name(call.model), Usage(input=call.input_tokens, output=call.output_tokens))
         for call in record.trace.llm_calls
     ]
     known = [each for each in found if each is not None]
