@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from importlib import import_module, invalidate_caches
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
-from importlib.util import module_from_spec, spec_from_file_location
+from importlib.util import spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -18,6 +18,7 @@ from typing import Any
 from calipers.cli.exits import USAGE
 from calipers.cli.message import CommandError, UserCodeError, no_file
 from calipers.process.interrupt import is_interrupt
+from calipers.process.user_code import import_file
 
 
 def load_object(address: str) -> Any:
@@ -110,17 +111,7 @@ def _execute(path: Path, name: str) -> ModuleType:
     while name in sys.modules or name in sys.stdlib_module_names:
         number += 1
         name = f"{taken}_{number}"
-    spec = spec_from_file_location(name, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = module_from_spec(spec)
-    # Dataclasses, pickles and type hints look a module up by its name.
-    sys.modules[name] = module
-    try:
-        spec.loader.exec_module(module)
-    except BaseException:
-        del sys.modules[name]
-        raise
+    module = import_file(path, name)
     loaded_by_path[name] = path
     return module
 

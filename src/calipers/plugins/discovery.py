@@ -16,7 +16,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from importlib import invalidate_caches
-from importlib.util import module_from_spec, spec_from_file_location
 from inspect import isabstract
 from os import PathLike
 from pathlib import Path
@@ -29,6 +28,7 @@ from calipers.data.jsonable import safe_repr
 from calipers.data.result import describe_error
 from calipers.errors import PluginError
 from calipers.process.interrupt import is_interrupt
+from calipers.process.user_code import import_file
 
 from .plugin import PluginBase, is_plugin
 
@@ -344,18 +344,7 @@ def import_plugin_file(path: Path) -> ModuleType:
             folder.__path__ = [str(path.parent)]
             sys.modules[package] = folder
         invalidate_caches()
-        spec = spec_from_file_location(name, path)
-        assert spec is not None
-        assert spec.loader is not None
-        module = module_from_spec(spec)
-        # Dataclasses, pickles and type hints look a module up by its name.
-        sys.modules[name] = module
-        try:
-            spec.loader.exec_module(module)
-        except BaseException:
-            sys.modules.pop(name, None)
-            raise
-        return module
+        return import_file(path, name)
 
 
 def _digest(path: Path) -> str:

@@ -5,11 +5,14 @@ not keep the process alive at exit.
 """
 
 import asyncio
+import sys
 import threading
 import types
 from collections.abc import Callable, Coroutine, Generator
 from contextvars import Context, copy_context
+from importlib.util import module_from_spec, spec_from_file_location
 from inspect import isawaitable
+from pathlib import Path
 from time import perf_counter
 from typing import Any, Final, cast
 
@@ -155,3 +158,19 @@ def _going_on(
 
 
 going_on: Final = types.coroutine(_going_on)
+
+
+def import_file(path: Path, name: str) -> types.ModuleType:
+    """Import a file under a name that no module has, wherever it is; if it raises, the name stays free."""
+    spec = spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    # Dataclasses, pickles and type hints look a module up by its name.
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        sys.modules.pop(name, None)
+        raise
+    return module
