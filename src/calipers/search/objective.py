@@ -94,6 +94,7 @@ class Objective:
             realism_interval=interval,
             results={result.name: result.value for result in results},
             turn_rewards=tuple(map(self._weighed, rewards, shares)),
+            turn_severities=() if self.realism is None else rewards,
             output=None if finished is None else finished.output,
             error=record.error_type if isinstance(record, ReportCaseFailure) else None,
             calls=1 if graph is None else max(calls_of(graph), 1),

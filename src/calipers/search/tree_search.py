@@ -120,6 +120,8 @@ class _Node:
     best: float = 0.0
     own: float = 0.0
     """The highest reward of its own turn, as far as turns are judged one by one."""
+    near: float = 0.0
+    """How near its own turn came to a failure at most, however ordinary it was."""
     children: dict[Hashable, tuple[Any, "_Node"]] = field(default_factory=dict)
     """By what tells steps apart, each with its step."""
 
@@ -199,7 +201,9 @@ class TreeSearch:
                     new -= 1
                     child = node.add(steps[number - 1])
                 node = child
-                node.own = max(node.own, told[number - 1] if number <= len(told) else 0.0)
+                if number <= len(told):
+                    node.own = max(node.own, told[number - 1])
+                    node.near = max(node.near, outcome.nearness[number - 1])
                 self._note_peak(steps[:number], node)
             # What came of earlier turns is no merit of this one.
             reward = max(told[max(number - 1, 0) :], default=0.0) if told else outcome.reward
@@ -220,10 +224,10 @@ class TreeSearch:
         return (*steps, drawn), node.child(drawn)
 
     def _note_peak(self, steps: tuple[Any, ...], node: _Node) -> None:
-        highest = self._peaks[0][1].own if self._peaks else 0.0
-        if not highest <= node.own < 1 or node.own == 0 or len(steps) == self._steps.depth:
+        highest = self._peaks[0][1].near if self._peaks else 0.0
+        if not highest <= node.near < 1 or node.near == 0 or len(steps) == self._steps.depth:
             return
-        if node.own > highest:
+        if node.near > highest:
             self._peaks.clear()
         if not any(node is each for _, each in self._peaks):
             self._peaks.append((steps, node))

@@ -39,6 +39,8 @@ class Outcome:
     """What the evaluators said, by name: assertions, scores and labels."""
     turn_rewards: tuple[float, ...] = ()
     """How near each turn came, where it was a conversation without branches; none where it was not."""
+    turn_severities: tuple[float, ...] = ()
+    """The same without `realism`; none where the rewards are without it."""
     output: Any = None
     """What the task returned; `None` also where it raised."""
     error: str | None = None
@@ -54,6 +56,11 @@ class Outcome:
     def rollout(self) -> Graph[Any, Any] | None:
         """The conversation with the scores of the moderator; `None` if it was none."""
         return read_rollout(self.output) if is_rollout(self.output) else None
+
+    @property
+    def nearness(self) -> tuple[float, ...]:
+        """How near each turn came to a failure, however ordinary it was."""
+        return self.turn_severities or self.turn_rewards
 
     @property
     def signature(self) -> str:
