@@ -5,7 +5,7 @@ import pytest
 from calipers import Case, Dataset
 from calipers.errors import InvalidCaseError, InvalidOptionError
 from calipers.evaluators import EqualsExpected
-from calipers.search import Factors, RandomDraws, case_variants, search_sync
+from calipers.search import Factors, Findings, RandomDraws, case_variants, search_sync
 from calipers.search.mutations import MUTATIONS, Negated, Typos
 
 CASES = [
@@ -64,3 +64,22 @@ def test_what_cannot_be_changed_is_refused():
         case_variants([Case(name="talk", turns=["Hello."])])
     with pytest.raises(InvalidOptionError, match="seeds"):
         case_variants(CASES, seeds=0)
+
+
+def test_failures_become_cases_that_expect_what_the_cases_expect_that_they_vary():
+    dataset = Dataset(
+        cases=[Case(name="refund", inputs="I want a refund.", expected_output="refunds", tags=("money",))],
+        evaluators=[EqualsExpected()],
+    )
+    found = search_sync(
+        lambda text: "refunds" if "refund" in text else "orders",
+        RandomDraws(case_variants(dataset, ["casing"])),
+        dataset=dataset,
+        trials=20,
+        seed=1,
+        progress=False,
+    )
+    for each in (found, Findings.of(found.report)):
+        [case] = each.dataset().cases
+        assert (case.expected_output, case.tags) == ("refunds", ("money",))
+        assert case.metadata["mutation"] == "casing"

@@ -88,20 +88,23 @@ class Findings:
         return None
 
     def dataset(self, name: str | None = None) -> Dataset[Any, Any, Any]:
-        """A regression dataset: the smallest failing inputs of each kind, each with the trial that it comes from."""
+        """A regression dataset: the smallest failing inputs of each kind, each with the trial that it comes from, and what is expected of it."""
         cases = []
         for kind, outcomes in self.kinds.items():
             smallest = min(outcomes, key=lambda outcome: (size_of(outcome.proposal.inputs), outcome.number))
+            proposal = smallest.proposal
+            metadata = {
+                **proposal.choices,
+                "found": kind,
+                "trial": smallest.number,
+                "run": self.report.name,
+            }
             cases.append(
-                Case(
+                case_like(
+                    proposal.case,
+                    proposal.inputs,
+                    metadata,
                     name=f"{kind or 'failure'} (trial {smallest.number})",
-                    inputs=smallest.proposal.inputs,
-                    metadata={
-                        **smallest.proposal.choices,
-                        "found": kind,
-                        "trial": smallest.number,
-                        "run": self.report.name,
-                    },
                 )
             )
         return Dataset(name=name, cases=cases)
@@ -127,7 +130,32 @@ def trial_number(record: ReportCase[Any, Any, Any] | ReportCaseFailure[Any, Any,
 def proposal_of(record: ReportCase[Any, Any, Any] | ReportCaseFailure[Any, Any, Any]) -> Proposal:
     """The proposal of a recorded trial."""
     choices = record.metadata if isinstance(record.metadata, Mapping) else {}
-    return Proposal(record.inputs, choices=choices)
+    like = (
+        Case(inputs=record.inputs, expected_output=record.expected_output, tags=record.tags)
+        if record.has_expected_output
+        else None
+    )
+    return Proposal(record.inputs, choices=choices, case=like)
+
+
+def case_like(
+    like: Case[Any, Any, Any] | None, inputs: Any, metadata: Any, *, name: str
+) -> Case[Any, Any, Any]:
+    """A case of other inputs that expects what another case does, and is judged by the same evaluators."""
+    if like is None:
+        return Case(name=name, inputs=inputs, metadata=metadata)
+    more: dict[str, Any] = {"expected_output": like.expected_output} if like.has_expected_output else {}
+    return Case(
+        name=name,
+        inputs=inputs,
+        metadata=metadata,
+        expected_tool_calls=like.expected_tool_calls,
+        evaluators=like.evaluators,
+        tags=like.tags,
+        cluster=like.cluster,
+        timeout=like.timeout,
+        **more,
+    )
 
 
 def size_of(inputs: Any) -> int:

@@ -27,7 +27,7 @@ from calipers.stats.interval import Interval
 from calipers.stats.number_text import percent, plural
 from calipers.stats.sequential import EProcess, anytime_interval, stakes_for
 
-from .findings import size_of
+from .findings import case_like, size_of
 from .objective import Objective
 from .proposal import Proposal
 from .reduction import reductions
@@ -266,7 +266,7 @@ async def shrink(
     }
     return Shrunk(
         strategy.smallest,
-        case=_smaller(original, strategy.smallest, metadata),
+        case=case_like(original, strategy.smallest, metadata, name=f"{original.name}, reduced"),
         ending=strategy.ending,
         before=size_of(original.inputs),
         after=size_of(strategy.smallest),
@@ -291,9 +291,7 @@ def case_of(given: Any) -> Case[Any, Any, Any]:
         like = given.proposal.case
         inputs = said_in(given.rollout, given.proposal.inputs)
         name = f"trial {given.number}"
-        if like is None:
-            return Case(name=name, inputs=inputs)
-        return _smaller(like, inputs, like.metadata, name=name)
+        return case_like(like, inputs, None if like is None else like.metadata, name=name)
     return Case(name="failure", inputs=given)
 
 
@@ -308,20 +306,3 @@ def said_in(rollout: Any, inputs: Any) -> Any:
     goal = graph.metadata.get("goal")
     said: dict[str, Any] = {"says": [node.attack for node in path]}
     return said if goal is None else {"goal": goal, **said}
-
-
-def _smaller(
-    like: Case[Any, Any, Any], inputs: Any, metadata: Any, *, name: str | None = None
-) -> Case[Any, Any, Any]:
-    more: dict[str, Any] = {"expected_output": like.expected_output} if like.has_expected_output else {}
-    return Case(
-        name=name or f"{like.name}, reduced",
-        inputs=inputs,
-        metadata=metadata,
-        expected_tool_calls=like.expected_tool_calls,
-        evaluators=like.evaluators,
-        tags=like.tags,
-        cluster=like.cluster,
-        timeout=like.timeout,
-        **more,
-    )
