@@ -210,3 +210,9 @@ def test_a_few_large_clusters_among_many_are_told_by_what_they_are_worth():
         in sentence(found.change("score"))
     )
     assert lead(found)[-1].startswith("Add cases in new clusters: these are too few to exclude luck")
+
+
+@pytest.mark.parametrize("difference", [1e-17, -2.3e-16, 0.0])
+def test_what_sums_are_rounded_by_is_no_difference(change, difference):
+    text, _ = difference_text(change(difference=difference))
+    assert text == "0.0"

@@ -30,6 +30,8 @@ COST = re.compile(r"(?:^|[^a-z])(?:costs?|price|usd|eur|dollars?|cents?)(?:$|[^a
 """Words in the name of a metric that is money."""
 _COUNTED = re.compile(r"(?:^|[^a-z])tokens?(?:$|[^a-z])")
 
+_ROUNDING = 1e-9
+"""A smaller difference of shares is what sums are rounded by."""
 _LABEL = 35
 """Cells of the name of a run in a row that names a pair."""
 _NAMED = 3
@@ -544,6 +546,8 @@ def _end(change: Change, value: float) -> str:
 
 
 def _signed(change: Change, value: float) -> str:
+    if abs(value) < _ROUNDING and change.scale != "number":
+        value = 0.0
     shown = _size(change, value)
     return shown if not value else f"{'+' if value > 0 else '-'}{shown}"
 
