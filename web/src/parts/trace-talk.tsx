@@ -163,7 +163,7 @@ function Call({ steps, bodies, at, isSelected }: { steps: Steps; bodies: Bodies;
   useEffect(() => {
     if (isSelected) setOpen(true);
   }, [isSelected]);
-  const body = useBody(bodies, id, isTool);
+  const body = useBody(bodies, id);
   const known = body && !(body instanceof Refused) ? body : null;
   const error = known?.error || steps.error.get(id);
   return (
@@ -184,8 +184,8 @@ function Call({ steps, bodies, at, isSelected }: { steps: Steps; bodies: Bodies;
               <Plain text={error.slice(0, 600)} />
             </p>
           )}
-          {isTool && known && known.output.kind !== "missing" && (
-            <div class="said-output">
+          {known && known.output.kind !== "missing" && (
+            <div class={isTool ? "said-output" : "said-output prose"}>
               <Plain text={oneLine(known.output.text, FIRST_OUTPUT.characters)} />
             </div>
           )}
