@@ -54,11 +54,48 @@ def test_it_is_asked_as_any_other_model_is_and_what_it_said_is_kept():
         )
 
 
+SAID = ["User", ":", " a", " bbb", " cc", "!"]
+
+
+def completion(tokens, logprobs, *, prompt_tokens=None, **told):
+    logged = {"tokens": tokens, "token_logprobs": logprobs, **told}
+    usage = (
+        {} if prompt_tokens is None else {"usage": {"prompt_tokens": prompt_tokens, "completion_tokens": 1}}
+    )
+    return {"choices": [{"text": "".join(tokens), "logprobs": logged}], **usage}
+
+
 @pytest.mark.parametrize(
     "raw",
     [
+        completion(SAID, [None, -9, -1, -3, -2, -9], text_offset=[0, 4, 5, 7, 11, 14]),
+        completion(SAID, [None, -9, -1, -3, -2, -9], text_offset=[-1] * 6),
+        completion(["<s>", *SAID], [None, -9, -9, -1, -3, -2, -9], text_offset=[0, 3, 7, 8, 10, 14, 17]),
+        completion(
+            ["\N{LOWER ONE EIGHTH BLOCK}User", *SAID[1:]], [None, -9, -1, -3, -2, -9], prompt_tokens=5
+        ),
+        completion(SAID[:5], [None, -9, -1, -3, -2], prompt_tokens=5),
+    ],
+    ids=["vllm", "sglang", "a mark before it", "sentencepiece", "nothing more was said"],
+)
+def test_the_tokens_of_the_text_are_told_from_others_however_a_server_tells_of_them(raw):
+    with OpenAIServer(Reply(raw=raw)) as server:
+        assert ask(server.url, "a bbb cc") == TextLikelihood(-6.0, 3)
+
+
+def test_a_probability_that_is_too_small_to_tell_counts_as_a_very_small_one():
+    raw = completion(SAID, [None, -9, -1, -9999.0, -2, -9])
+    with OpenAIServer(Reply(raw=raw)) as server:
+        assert ask(server.url, "a bbb cc") == TextLikelihood(-103.0, 3)
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        completion(["Hello"], [-1.0], text_offset=[0]),
+        completion(SAID, [None, -9, None, -3, -2, -9]),
+        completion(SAID[:3], [None, -9]),
         {"choices": [{"text": "Hello", "logprobs": None}]},
-        {"choices": [{"text": "Hello", "logprobs": {"token_logprobs": [-1.0], "text_offset": [60]}}]},
     ],
 )
 def test_a_server_that_does_not_echo_is_an_error_that_says_so(raw):

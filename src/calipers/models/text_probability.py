@@ -3,7 +3,7 @@
 | model | how it is asked |
 |---|---|
 | `local:smollm2`, `local:PATH` | in this process, token by token |
-| the address of a server | `POST /completions` with `echo`, which gives the prompt back with its log-probabilities: vLLM, SGLang, llama-cpp-python |
+| the address of a server | `POST /completions` with `echo`, which gives the prompt back with its log-probabilities: vLLM, SGLang |
 | `openai:NAME` | the same; OpenAI gives them for its base models alone |
 | an object with an async method `text_likelihood(text)` | by that |
 
@@ -29,6 +29,8 @@ from .wire_format import WireFormat
 
 BEFORE: Final = "User:"
 """What stands before a text."""
+_FIRST_TOKENS: Final = 8
+"""Among so many tokens what stands before the text has its end."""
 _MOST: Final = 700.0
 """A perplexity with a higher logarithm is not a number."""
 _LEAST: Final = -100.0
@@ -114,16 +116,11 @@ class _EchoModel(RemoteModel):
             ModelRequestError: the server does not give the log-probabilities of a prompt.
             ModelError: there is no answer.
         """
-        prompt = _prompt_of(text)
-        answer = await self.ask(Ask(messages=[{"role": "user", "content": prompt}], top_logprobs=1))
-        found = [
-            max(logprob, _LEAST)
-            for offset, logprob in _told_tokens(answer.raw)
-            if len(BEFORE) <= offset < len(prompt) and is_number(logprob)
-        ]
+        answer = await self.ask(Ask(messages=[{"role": "user", "content": _prompt_of(text)}], top_logprobs=1))
+        found = _text_logprobs(answer)
         if not found:
             raise ModelRequestError(
-                f"{self.name}: the server did not give the log-probabilities of the prompt (echo): vLLM, SGLang and llama-cpp-python do, and "
+                f"{self.name}: the server did not give the log-probabilities of the prompt (echo): vLLM and SGLang do, and "
                 "local:smollm2 needs no server"
             )
         return TextLikelihood(fsum(found), len(found))
@@ -133,14 +130,29 @@ def _prompt_of(text: str) -> str:
     return f"{BEFORE} {text.strip()}"
 
 
-def _told_tokens(raw: Any) -> list[tuple[int, Any]]:
-    """Where each token of a completion begins, and its log-probability."""
-    choices = read(raw, "choices")
+def _text_logprobs(answer: Completion) -> list[float]:
+    """The log-probabilities of the tokens between `User:` and what the model goes on with; none where they are not all there.
+
+    Places of tokens (`text_offset`) do not tell: SGLang has none, and those of vLLM count a mark at the beginning that is not in the text.
+    """
+    choices = read(answer.raw, "choices")
     told = read(choices[0], "logprobs") if is_list(choices) and choices else None
-    logprobs, offsets = read(told, "token_logprobs"), read(told, "text_offset")
-    if not is_list(logprobs) or not is_list(offsets):
+    tokens, logprobs = read(told, "tokens"), read(told, "token_logprobs")
+    if not is_list(tokens) or not is_list(logprobs) or len(tokens) != len(logprobs):
         return []
-    return [pair for pair in zip(offsets, logprobs, strict=False) if is_number(pair[0])]
+    begins, said = 0, ""
+    for number, token in enumerate(tokens[:_FIRST_TOKENS], 1):
+        said += str(token)
+        if said.endswith(BEFORE):
+            begins = number
+            break
+    ends = len(tokens) - 1
+    if answer.usage is not None and answer.usage.input in {len(tokens), len(tokens) - 1}:
+        ends = answer.usage.input
+    found = logprobs[begins:ends]
+    if not begins or not all(map(is_number, found)):
+        return []
+    return [min(max(float(each), _LEAST), 0.0) for each in found]
 
 
 def _body(ask: Ask, model: str | None) -> dict[str, Any]:

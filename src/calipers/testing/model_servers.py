@@ -380,7 +380,7 @@ def _chat(reply: Reply, received: Received, model: str) -> dict[str, Any]:
 def _completion(reply: Reply, received: Received, model: str) -> dict[str, Any]:
     """The prompt, where it is to be echoed, and the answer."""
     prompt, said = at(received, "prompt") if at(received, "echo") else "", f" {reply.text or ''}"
-    words = list(re.finditer(r"\s*\S+", prompt + said))
+    words = list(re.finditer(r"User:|\s*\S+", prompt + said))
     told = {
         "tokens": [word[0] for word in words],
         "token_logprobs": [
