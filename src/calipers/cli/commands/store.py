@@ -42,7 +42,7 @@ class StoreGroup(click.Group):
 
 @click.group(cls=StoreGroup)
 def command() -> None:
-    """Copy the runs of a store to another one, and move old large values out of one."""
+    """Copy runs to another store, or move old large values out of one."""
 
 
 command.params.append(debug_option())
