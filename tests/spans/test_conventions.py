@@ -190,6 +190,51 @@ def test_a_request_of_smolagents_is_told_without_what_it_puts_before_it(tmp_path
         assert (trace.input_text, trace.turns[0].content) == (wanted, wanted)
 
 
+def test_a_run_whose_last_step_failed_after_it_asked_for_a_tool_failed(tmp_path):
+    """OpenAI's Agents SDK says so on the step alone where a model asks for a tool that does not exist."""
+
+    def run(after: str, **last: Any) -> Trace:
+        root = openinference("AGENT", takes=20)
+        turn = openinference("CHAIN", "turn", root, at=1, takes=8, error="Tool not found")
+        asked = openinference("LLM", parent=turn, at=2, attributes=asks(("c1", "launch", {})))
+        following = openinference(after, parent=root, at=12, **last)
+        return read(tmp_path, root, turn, asked, *([following] if last else ()))
+
+    answer = {
+        "llm.output_messages.0.message.role": "assistant",
+        "llm.output_messages.0.message.content": "No.",
+    }
+    assert run("LLM").metadata["error"] == {"type": "", "message": "Tool not found"}
+    assert "error" not in run("LLM", attributes=answer).metadata
+    assert "error" not in run("TOOL", attributes={"tool.name": "save"}, error="disk full").metadata
+
+
+def test_a_call_that_langchain_refused_failed(tmp_path):
+    refused = {"content": "launch is not a valid tool", "tool_call_id": "c1", "status": "error"}
+    sent = {"messages": [[{"lc": 1, "id": ["ToolMessage"], "kwargs": refused}]]}
+    call = {
+        "lc": 1,
+        "id": ["AIMessage"],
+        "kwargs": {"tool_calls": [{"name": "launch", "args": {}, "id": "c1"}]},
+    }
+    sent["messages"][0].insert(0, call)
+    begin = "llm.input_messages."
+    given = {
+        f"{begin}0.message.role": "assistant",
+        f"{begin}0.message.tool_calls.0.tool_call.id": "c1",
+        f"{begin}0.message.tool_calls.0.tool_call.function.name": "launch",
+        f"{begin}1.message.role": "tool",
+        f"{begin}1.message.tool_call_id": "c1",
+        f"{begin}1.message.content": refused["content"],
+        "input.value": json.dumps(sent),
+    }
+    root = openinference("AGENT", takes=9)
+    first = openinference("LLM", parent=root, at=1, attributes=asks(("c1", "launch", {"to": "moon"})))
+    second = openinference("LLM", parent=root, at=4, attributes=given)
+    (found,) = read(tmp_path, root, first, second).tool_calls
+    assert (found.success, found.error) == (False, "launch is not a valid tool")
+
+
 def test_each_run_of_a_conversation_has_its_answer_by_a_tool(tmp_path):
     spans = []
     for at, said in ((0, '{"done": true}'), (20, "OS12.")):

@@ -13,7 +13,7 @@ if there is one, and in order. The span is right about result and failure, the m
 
 import hashlib
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Any, Final
 
@@ -33,10 +33,11 @@ from calipers.data.trace import (
 )
 from calipers.errors import InvalidTraceError
 
+from .conventions.family import step_of
 from .messages import Call, Message, Result, Text, Usage, pair_results, structured
 from .runs import Request, Run
 from .steps import AgentStep, ModelStep, ToolStep, read, span_failure
-from .tree import moment
+from .tree import SpanNode, moment
 
 WHOLE_TRACE: Final = "calipers.trace"
 """An attribute of an agent's span with the whole trace, as exported runs have it."""
@@ -98,7 +99,7 @@ def trace_of(runs: Sequence[Run]) -> Trace:
     metadata: dict[str, Any] = {}
     if runs[0].conversation is not None:
         metadata["conversation_id"] = runs[0].conversation
-    if failure := _failure(runs[-1]):
+    if failure := _failure(runs[-1], requests, output):
         metadata["error"] = failure
     if notes := _not_shown(requests, turns):
         metadata["notes"] = notes
@@ -195,12 +196,22 @@ def _end(
     return max(ends)
 
 
-def _failure(last: Run) -> dict[str, str] | None:
-    """Why a conversation ended badly: its last run failed as a whole."""
-    for node in last.roots or [step.node for request in last.requests[-1:] for step in request.steps]:
+def _failure(last: Run, requests: Sequence[_Answered], output: str | None) -> dict[str, str] | None:
+    """Why a conversation ended badly: its last run failed as a whole, or its last step did, and a tool was asked for in vain."""
+    ends = last.roots or [step.node for request in last.requests[-1:] for step in request.steps]
+    if not output and (final := _last_own(last, requests)) is not None and final.calls:
+        ends = [*ends, *(step for root in last.roots for step in _last_steps(root))]
+    for node in ends:
         if (failure := span_failure(node)) is not None:
             return {"type": failure.kind, "message": str(failure)}
     return None
+
+
+def _last_steps(root: SpanNode) -> Iterator[SpanNode]:
+    """What a span did last, and what was done last in that; a tool that failed ends no run."""
+    node = root
+    while node.children and not isinstance(step_of(node := node.children[-1]), ToolStep):
+        yield node
 
 
 # ---------------------------------------------------------------------- joining

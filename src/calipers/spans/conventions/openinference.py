@@ -168,7 +168,7 @@ def _given(node: SpanNode) -> list[Message] | None:
         listed = attributes["input.messages"]
         return None if listed is None else read_messages(listed)
     messages = _flattened(attributes, _GIVEN)
-    if messages is not None and attributes.get("llm.system") == "anthropic":
+    if messages is not None and _tells_failures(attributes):
         _mark_failures(messages, attributes)
     if messages is not None and node.name.endswith(_SMOLAGENTS):
         for message in messages:
@@ -191,8 +191,16 @@ def _add_arguments(bare: Iterable[Call], received: Iterable[Message]) -> None:
         call.arguments = known.get(call.call_id, UNSET)
 
 
+def _tells_failures(attributes: dict[str, Any]) -> bool:
+    """Whether a request may mark failed results: those of Anthropic and of LangChain do."""
+    sent = attributes.get("input.value")
+    return isinstance(sent, str) and (
+        attributes.get("llm.system") == "anthropic" or '"status": "error"' in sent
+    )
+
+
 def _mark_failures(messages: list[Message], attributes: dict[str, Any]) -> None:
-    """Anthropic marks a failed result, and only the request as it was sent still has the mark."""
+    """Mark failed results: only the request as it was sent still has the mark."""
     sent = structured(attributes.get("input.value"))
     history = read_messages(sent.get("messages")) if isinstance(sent, dict) else []
     failed = {result.call_id for _, result in pair_results(history) if result is not None and result.failed}
