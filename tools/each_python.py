@@ -38,6 +38,7 @@ SAME_EVERYWHERE = {
     "tests/viewer/test_looks.py": "the same",
     "tests/viewer/test_run_page.py": "the same",
     "tests/viewer/test_same_look.py": "the same",
+    "tests/viewer/test_trace_page.py": "the same",
     "tests/viewer/test_page_build.py": "reads the sources of the page, and runs Node.js",
     "tests/voice/test_demo.py": "how much is understood is up to a compiled recognizer",
     "tests/voice/test_decoder.py": "the same",
