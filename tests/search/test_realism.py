@@ -1,5 +1,6 @@
 import asyncio
 import os
+import pickle
 import random
 import signal
 import subprocess
@@ -204,6 +205,21 @@ def test_a_model_says_how_likely_each_turn_is_and_is_asked_of_none_twice():
     assert found.turns[0] == again.turns[0]
     assert found.perplexity == pytest.approx(again.turns[0].likelihood.perplexity)
     assert share("zzz zzz zzz the lamp zzzz", realism) < share("aaa ab the lamp", realism)
+
+
+def test_many_at_once_ask_the_model_of_the_reference_once():
+    model = Letters()
+    realism = Realism(REFERENCE, model=model)
+
+    async def all_at_once():
+        return await asyncio.gather(*(realism.of(turn) for turn in FRESH[:6]))
+
+    asyncio.run(all_at_once())
+    assert len(model.asked) == len({*REFERENCE, *FRESH[:6]})
+    copied = pickle.loads(pickle.dumps(realism))
+    assert copied.of_sync(FRESH[0]) == realism.of_sync(FRESH[0])
+    model.asked.clear()
+    assert evaluator_identity(realism) == evaluator_identity(Realism(REFERENCE, model=Letters()))
 
 
 def test_a_turn_that_the_model_cannot_score_is_unknown():

@@ -134,20 +134,26 @@ class Realism(Evaluator[Any, Any, Any]):
         default_factory=dict, init=False, repr=False, compare=False
     )
     """What the model said of each text, or why it did not."""
+    _lock: asyncio.Lock | None = field(default=None, init=False, repr=False, compare=False)
+    """Of trials in flight, one asks the model of the reference."""
+    _loop: Any = field(default=None, init=False, repr=False, compare=False)
+    _turns: list[str] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         check_function("turns", self.turns, or_none=True)
         check_text("evaluation_name", self.evaluation_name)
         if self.model is not None and not hasattr(self.model, "text_likelihood"):
             as_model(self.model)
-        self.reference_turns()
+        self._turns = self._read_reference()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_lock": None, "_loop": None}
 
     def reference_turns(self) -> list[str]:
-        """The turns to compare with.
+        """The turns to compare with."""
+        return self._turns
 
-        Raises:
-            InvalidOptionError: there are fewer than ten, or one is no text.
-        """
+    def _read_reference(self) -> list[str]:
         given: Any = self.reference
         if isinstance(given, Dataset):
             given = [turn for case in given.cases for turn in said_by_user(case.inputs)]
@@ -267,25 +273,25 @@ class Realism(Evaluator[Any, Any, Any]):
         return self._learnt
 
     async def _learn(self) -> "_Learnt":
-        if self._learnt is not None:
-            return self._learnt
-        if self.model is not None:
-            await self._ask(self.reference_turns())
-        return self._learn_reference()
+        if self._learnt is None and self.model is not None:
+            loop = asyncio.get_running_loop()
+            if self._lock is None or self._loop is not loop:
+                self._lock, self._loop = asyncio.Lock(), loop
+            async with self._lock:
+                await self._ask(self.reference_turns())
+        return self._learnt or self._learn_reference()
 
     async def _ask(self, texts: Sequence[str]) -> None:
         """Ask the model of the texts of which it has not been asked."""
         wanted = [text for text in dict.fromkeys(texts) if text.strip() and text not in self._likelihoods]
         for start in range(0, len(wanted), _AT_ONCE):
-            batch = wanted[start : start + _AT_ONCE]
-            for text, found in zip(batch, await asyncio.gather(*map(self._asked, batch)), strict=True):
-                self._likelihoods[text] = found
+            await asyncio.gather(*map(self._ask_one, wanted[start : start + _AT_ONCE]))
 
-    async def _asked(self, text: str) -> TextLikelihood | str:
+    async def _ask_one(self, text: str) -> None:
         try:
-            return await text_likelihood(self.model, text)
-        except ModelRequestError as error:  # it is about this text: the first one was told
-            return str(error)
+            self._likelihoods[text] = await text_likelihood(self.model, text)
+        except ModelRequestError as error:  # it is about this text: the model did tell of the first one
+            self._likelihoods[text] = str(error)
 
 
 class _Learnt:

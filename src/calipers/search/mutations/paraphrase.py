@@ -14,12 +14,12 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Final
 
 from calipers.data.argument_checks import check_number, check_whole_number
-from calipers.data.jsonable import plain
 from calipers.errors import InvalidOptionError
 from calipers.models.model import Ask, as_model
 from calipers.rollouts.players import Message
 from calipers.rollouts.testers import ask_model
 from calipers.run.dataset import Dataset
+from calipers.search.realism import said_by_user
 
 from .mutation import Mutation
 
@@ -90,7 +90,7 @@ class ModelParaphrase:
         """
         check_whole_number("times", times, at_least=1)
         given = (
-            [text for case in texts.cases for text in _texts(plain(case.inputs))]
+            [text for case in texts.cases for text in said_by_user(case.inputs)]
             if isinstance(texts, Dataset)
             else list(texts)
         )
@@ -122,10 +122,3 @@ class ModelParaphrase:
         )
         answer = await as_model(self.model).ask(question)
         return (answer.text or "").strip()
-
-
-def _texts(value: Any) -> list[str]:
-    if isinstance(value, str):
-        return [value]
-    parts = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
-    return [text for part in parts for text in _texts(part)]
