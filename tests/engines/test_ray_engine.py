@@ -128,12 +128,12 @@ def test_the_report_is_that_of_one_process(engine, inputs, task, **options):
 @pytest.mark.parametrize("task", [calling_tasks.search, calling_tasks.search_async])
 def test_a_limit_holds_in_all_workers_together(engine, task):
     dataset = Dataset(cases=[Case(inputs=(3, 0.02)) for _ in range(20)])
-    for _ in range(20):  # until both workers are there
+    end = time.monotonic() + 60
+    while True:  # until both workers are there, which takes a while on a busy machine
         report = dataset.evaluate_sync(task, engine=engine, max_concurrency=10, progress=False)
         if len({case.output for case in report.cases}) == 2:
             break
-    else:
-        pytest.fail("one of two workers has made all attempts, 20 times")
+        assert time.monotonic() < end, "one of two workers has made all attempts for a minute"
     times = [(case.attributes["began"], case.attributes["ended"]) for case in report.cases]
     assert max(sum(began <= start < ended for began, ended in times) for start, _ in times) <= 3
     (use,) = report.limits
