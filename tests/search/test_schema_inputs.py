@@ -5,7 +5,7 @@ import jsonschema_rs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, TypeAdapter
 
 from calipers.errors import InvalidOptionError
 from calipers.search import SchemaInputs
@@ -26,6 +26,7 @@ class Order(BaseModel):
 
 SCHEMAS = {
     "a pydantic model": Order,
+    "a pydantic type": TypeAdapter(dict[str, list[Line]]),
     "bounds": {"type": "integer", "minimum": 3, "exclusiveMaximum": 20, "multipleOf": 4},
     "above a bound": {"type": "number", "exclusiveMinimum": 0.5},
     "below a bound": {"type": "number", "maximum": -3},
@@ -36,13 +37,21 @@ SCHEMAS = {
     "both": {"allOf": [{"$ref": "#/$defs/a"}, {"properties": {"b": True}, "required": ["b"]}],
              "$defs": {"a": {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}}},
     "dates": {"type": "string", "format": "date"},
+    "a tuple": TypeAdapter(tuple[int, Line, bool]),
+    "a beginning, and more": {"prefixItems": [{"type": "integer"}], "items": {"type": "boolean"}, "minItems": 3},
+    "a set": TypeAdapter(set[Literal["a", "b", "c", "d", "e"]]),
+    "other properties": {"type": "object", "properties": {"urgent": {"type": "null"}}, "maxProperties": 3,
+                         "additionalProperties": {"type": "integer", "minimum": 5}},
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("schema", SCHEMAS.values(), ids=SCHEMAS)
 @given(seed=st.integers())
 def test_what_is_drawn_and_redrawn_is_allowed(schema, seed):
-    plain = schema if isinstance(schema, dict) else schema.model_json_schema()
+    if isinstance(schema, TypeAdapter):
+        plain = schema.json_schema()
+    else:
+        plain = schema if isinstance(schema, dict) else schema.model_json_schema()
     validator = jsonschema_rs.validator_for(plain)
     space, rng = SchemaInputs(schema), random.Random(seed)
     proposal = space.sample(rng)
@@ -58,6 +67,18 @@ def test_a_redraw_changes_a_part_and_leaves_the_value_it_came_from():
     changes = [space.redraw(before, rng).inputs for _ in range(60)]
     assert repr(before.inputs) == copied
     assert any(sum(each.get(key) != before.inputs.get(key) for key in before.inputs) == 1 for each in changes)
+
+
+@pytest.mark.parametrize(
+    ("schema", "several"),
+    [(TypeAdapter(dict[str, int]), 20), (TypeAdapter(set[int]), 20), (TypeAdapter(tuple[int, str]), 20)],
+)
+def test_values_differ_from_draw_to_draw(schema, several):
+    space = SchemaInputs(schema)
+    drawn = [space.sample(random.Random(seed)) for seed in range(40)]
+    assert len({repr(each.inputs) for each in drawn}) >= several
+    redrawn = {repr(space.redraw(drawn[0], random.Random(seed)).inputs) for seed in range(40)}
+    assert len(redrawn) >= several / 2
 
 
 def test_values_at_the_edge_of_what_is_allowed_come_often():
@@ -78,6 +99,8 @@ def test_values_at_the_edge_of_what_is_allowed_come_often():
         ({"type": "object", "required": ["a"]}, "requires 'a'"),
         ({"type": "integer", "minimum": 3, "maximum": 2}, "no number is allowed"),
         ({"type": "array", "items": False, "minItems": 1}, "allows nothing"),
+        ({"items": {"const": 1}, "uniqueItems": True, "minItems": 2}, "no other item"),
+        ({"type": "object", "additionalProperties": {"not": {}}}, "does not know 'not'"),
     ],
 )
 def test_what_cannot_be_drawn_from_is_refused_at_once(schema, message):

@@ -2,7 +2,7 @@
 
 The generator is our own and small, rather than hypothesis-jsonschema: a search draws from a seed that it chooses, redraws one part of a value,
 and states a distribution; a property-based tester does none of that from outside. It knows `type`, `enum`, `const`, `anyOf`, `oneOf`, `allOf` of
-objects, local `$ref`, the bounds of numbers, lengths of texts, arrays and objects, `format` of dates and mail addresses, and says which keyword it does
+objects, local `$ref`, the bounds of numbers, lengths of texts and arrays, tuples, sets and other properties of objects, `format` of dates and mail addresses, and says which keyword it does
 not know rather than give what the schema forbids.
 
 A share of the values (`edges`) lies at the edge of what is allowed: bounds, empty and long texts, odd characters. There agents break.
@@ -22,8 +22,8 @@ from calipers.errors import InvalidOptionError
 from .proposal import Proposal
 
 _UNKNOWN: Final = (
-    "pattern", "not", "if", "patternProperties", "propertyNames", "contains", "uniqueItems", "dependentRequired",
-    "dependentSchemas", "dependencies", "prefixItems", "$dynamicRef", "minProperties",
+    "pattern", "not", "if", "patternProperties", "propertyNames", "contains", "dependentRequired",
+    "dependentSchemas", "dependencies", "$dynamicRef", "minProperties",
 )  # fmt: skip
 """Keywords that forbid values and that are not obeyed here."""
 _WORDS = (
@@ -42,6 +42,8 @@ _WORDS = (
 )
 _ODD = ("", " ", "\n", "null", "0", "-1", "'; --", "<b>", "Grüße", "\N{ROCKET}", "\u202eabc", "A" * 200)
 _DEEPEST: Final = 8
+_DRAWS: Final = 30
+"""How often an item is drawn that must not be like another."""
 _MOST: Final = 4
 """Items of an array, and length of a word list, unless the schema wants more."""
 _FORMATS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -59,7 +61,7 @@ class SchemaInputs:
     """Values that a schema allows."""
 
     schema: Any
-    """A JSON Schema as a mapping, or a type with `model_json_schema()`, such as a pydantic model."""
+    """A JSON Schema as a mapping, a pydantic model, or a `TypeAdapter` of pydantic; anything with `model_json_schema()` or `json_schema()`."""
     _: KW_ONLY
     edges: float = 0.2
     """The share of simple values that lie at the edge of what is allowed."""
@@ -67,11 +69,11 @@ class SchemaInputs:
 
     def __post_init__(self) -> None:
         check_number("edges", self.edges, at_least=0, at_most=1)
-        made = getattr(self.schema, "model_json_schema", None)
+        made = getattr(self.schema, "model_json_schema", None) or getattr(self.schema, "json_schema", None)
         root = made() if callable(made) else self.schema
         if not isinstance(root, Mapping):
             raise InvalidOptionError(
-                f"schema must be a JSON Schema, or a type with model_json_schema(), got {safe_repr(self.schema):.200}"
+                f"schema must be a JSON Schema, a pydantic model or a TypeAdapter, got {safe_repr(self.schema):.200}"
             )
         object.__setattr__(self, "_root", root)
         self.sample(random.Random(0))  # noqa: S311 - what it cannot draw from is refused here
@@ -103,13 +105,15 @@ class SchemaInputs:
         schema = self._resolved(schema)
         yield (), schema
         if isinstance(value, Mapping):
-            known = schema.get("properties", {})
+            known, other = schema.get("properties", {}), schema.get("additionalProperties")
             for key, item in value.items():
-                if key in known:
-                    yield from (((key, *path), each) for path, each in self._places(known[key], item))
-        elif isinstance(value, list) and isinstance(schema.get("items"), Mapping):
+                if isinstance(part := known.get(key, other), Mapping):
+                    yield from (((key, *path), each) for path, each in self._places(part, item))
+        elif isinstance(value, list) and not schema.get("uniqueItems"):  # one alone might become like another
             for place, item in enumerate(value):
-                yield from (((place, *path), each) for path, each in self._places(schema["items"], item))
+                told = place < len(schema.get("prefixItems", ())) or "items" in schema
+                if told and isinstance(part := _item_schema(schema, place), Mapping):
+                    yield from (((place, *path), each) for path, each in self._places(part, item))
 
     def _resolved(self, schema: Any) -> Mapping[str, Any]:
         """A schema without `$ref` and `allOf`.
@@ -187,20 +191,39 @@ class SchemaInputs:
         properties = schema.get("properties", {})
         if missing := required - set(properties):
             raise InvalidOptionError(f"the schema requires {min(missing)!r}, but does not describe it")
-        return {
+        made = {
             name: self._drawn(each, rng, depth + 1)
             for name, each in properties.items()
             if name in required or rng.random() < keep
         }
+        other = schema.get("additionalProperties")
+        if isinstance(other, Mapping) and depth <= _DEEPEST:
+            self._resolved(other)
+            room = schema.get("maxProperties", len(made) + _MOST) - len(made)
+            names = [word for word in _WORDS if word not in properties]
+            for name in rng.sample(names, min(max(room, 0), rng.randint(0, _MOST))):
+                made[name] = self._drawn(other, rng, depth + 1)
+        return made
 
     def _array(self, schema: Mapping[str, Any], rng: random.Random, depth: int) -> list[Any]:
+        first = len(schema.get("prefixItems", ()))
         least = schema.get("minItems", 0)
-        most = schema.get("maxItems", max(least, _MOST))
-        size = least if depth > _DEEPEST else rng.randint(least, min(most, least + _MOST))
+        most = min(schema.get("maxItems", max(least, first, _MOST)), max(least, first) + _MOST)
+        if schema.get("items") is False or (first and "items" not in schema):
+            most = min(most, first)
+        size = least if depth > _DEEPEST else rng.randint(least, max(most, least))
         if rng.random() < self.edges and depth <= _DEEPEST:
-            size = rng.choice([least, min(most, least + _MOST)])
-        items = schema.get("items", {"type": "string"})
-        return [self._drawn(items, rng, depth + 1) for _ in range(size)]
+            size = rng.choice([least, max(most, least)])
+        made: list[Any] = []
+        for place in range(size):
+            for _ in range(_DRAWS if schema.get("uniqueItems") else 1):
+                drawn = self._drawn(_item_schema(schema, place), rng, depth + 1)
+                if not schema.get("uniqueItems") or drawn not in made:
+                    made.append(drawn)
+                    break
+        if len(made) < least:
+            raise InvalidOptionError(f"{_DRAWS} draws gave no other item for {safe_repr(dict(schema)):.200}")
+        return made
 
     def _number(self, schema: Mapping[str, Any], rng: random.Random, *, whole: bool) -> int | float:
         step = schema.get("multipleOf")
@@ -233,11 +256,17 @@ class SchemaInputs:
         return text if most is None else text[:most]
 
 
+def _item_schema(schema: Mapping[str, Any], place: int) -> Any:
+    """The schema of an item of an array."""
+    first = schema.get("prefixItems", ())
+    return first[place] if place < len(first) else schema.get("items", {"type": "string"})
+
+
 def _kind_of(schema: Mapping[str, Any]) -> str:
     """The type of a schema that does not say one."""
     if "properties" in schema:
         return "object"
-    if "items" in schema:
+    if "items" in schema or "prefixItems" in schema:
         return "array"
     return "number" if "minimum" in schema or "maximum" in schema else "string"
 
