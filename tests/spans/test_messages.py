@@ -155,8 +155,8 @@ def test_items_of_one_answer_are_one_answer(tmp_path):
     assert (said, trace.output_text) == (["OS12."], "OS12.")
 
 
-def test_a_structured_output_of_pydantic_ai_is_the_answer_and_no_call(tmp_path):
-    history = [
+ANSWERED = {
+    "pydantic-ai": [
         pydantic_ai("request", part_kind="user-prompt", content="to Oslo?"),
         pydantic_ai(
             "response",
@@ -172,8 +172,18 @@ def test_a_structured_output_of_pydantic_ai_is_the_answer_and_no_call(tmp_path):
             content="Final result processed.",
             tool_call_id="c1",
         ),
-    ]
-    (tmp_path / "history.json").write_text(json.dumps(history))
+    ],
+    "LangChain": [
+        langchain("human", {"content": "to Oslo?"}),
+        langchain("ai", {"tool_calls": [{"name": "Offer", "args": {"flight": "OS12"}, "id": "c1"}]}),
+        langchain("tool", {"content": "Returning structured response: flight='OS12'", "tool_call_id": "c1"}),
+    ],
+}
+
+
+@pytest.mark.parametrize("kind", ANSWERED)
+def test_a_structured_output_is_the_answer_and_no_call(tmp_path, kind):
+    (tmp_path / "history.json").write_text(json.dumps(ANSWERED[kind]))
     (trace,) = read_traces(tmp_path / "history.json")
     assert (trace.tool_calls, trace.output_text) == ((), '{"flight":"OS12"}')
     assert trace.turns[-1].content == trace.output_text

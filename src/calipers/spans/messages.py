@@ -428,6 +428,8 @@ _LANGCHAIN_CLASSES: Final = {
 }
 _ANSWERED: Final = "Final result processed."
 """What pydantic-ai tells its model of the call by which it gave a structured output."""
+_STRUCTURED: Final = "Returning structured response: "
+"""How that begins which LangChain tells its model of such a call."""
 _LANGCHAIN_ROLES: Final = {"human": "user", "ai": "assistant", "tool": "tool", "system": "system"}
 
 
@@ -436,7 +438,9 @@ def _langchain(kind: str, data: Mapping[str, Any]) -> Iterator[Message]:
     content = data.get("content")
     if role == "tool":
         failed = data.get("status") == "error"
-        yield Message("tool", [Result(data.get("tool_call_id"), data.get("name"), told(content), failed)])
+        is_answer = isinstance(content, str) and content.startswith(_STRUCTURED)
+        given = Result(data.get("tool_call_id"), data.get("name"), told(content), failed, is_answer)
+        yield Message("tool", [given])
         return
     parts: list[Part] = [part for part in _parts(content) if not isinstance(part, Call)]
     parts = [part for part in parts if not (isinstance(part, Text) and part.text == "")]
