@@ -104,9 +104,24 @@ class _Stock:
     """What is left of one allowance: reckoned from what calls take and what comes back, and put right by each answer.
 
     An answer says what was left when its call was let in, many calls ago where answers take long. So it is held against what was reckoned for then.
+    Less than reckoned is believed at once. More is believed as far as all answers of a round tell it: a call that reached the server late found what had come back
+    meanwhile, and that has been reckoned already.
     """
 
-    __slots__ = ("at", "calls", "corrected", "heard", "left", "limit", "number", "refill", "used")
+    __slots__ = (
+        "at",
+        "calls",
+        "corrected",
+        "heard",
+        "latest",
+        "left",
+        "limit",
+        "more",
+        "number",
+        "refill",
+        "round",
+        "used",
+    )
 
     def __init__(self, told: Allowance, ticket: Ticket, now: float, later: int) -> None:
         """What the first answer tells.
@@ -130,6 +145,10 @@ class _Stock:
         """When the call began whose answer told last, and what it told."""
         self.number = ticket.number
         """Which call that was."""
+        self.more = math.inf
+        """How much more there is than reckoned, as far as all answers of this round tell it."""
+        self.latest = self.round = ticket.number + later
+        """The latest call that has begun; and the one whose answer ends the round, or a later one's."""
 
     @property
     def size(self) -> float:
@@ -140,15 +159,17 @@ class _Stock:
         """How much there is."""
         return min(self.limit, self.left + self.refill * (at - self.at))
 
-    def begin(self, at: float) -> float:
+    def begin(self, at: float, number: int) -> float:
         """A call begins; what is left after it, without what was put right."""
+        self.latest = number
         self.left, self.at = self.now(at) - self.size, at
         return self.left - self.corrected
 
     @property
     def needed(self) -> float:
-        """How much there must be for a call to begin."""
-        return min(self.size + _RESERVE * self.limit, 0.9 * self.limit)
+        """How much there must be for a call to begin: what it takes, and a reserve, since calls on their way may take more than others did."""
+        differ = (self.size - 1.0) * math.sqrt(self.latest - self.number)
+        return min(self.size + max(_RESERVE * self.limit, differ), 0.9 * self.limit)
 
     def ready_at(self, at: float) -> float:
         """When there is enough."""
@@ -171,13 +192,20 @@ class _Stock:
         self.left, self.at = self.now(at), at
         reckoned = ticket.left.get(told.kind)
         if reckoned is not None:  # the call began after the first answer that told of this
-            wrong = told.left - reckoned - self.corrected
-            self.left += wrong
-            self.corrected += wrong
+            self._correct(told.left - reckoned - self.corrected, ticket.number)
         if told.limit - told.left > 0.05 * told.limit or self.refill == 0 or told.limit != self.limit:
             self.refill = _refill(told)
         self.limit, self.number, self.heard = told.limit, ticket.number, (ticket.at, told.left)
         self.left = min(self.left, self.limit)
+
+    def _correct(self, more: float, number: int) -> None:
+        """Put right what is reckoned, by what one answer tells."""
+        self.more = min(self.more, more)
+        if self.more > 0 and number <= self.round:
+            return
+        self.left += self.more
+        self.corrected += self.more
+        self.more, self.round = math.inf, self.latest
 
 
 def _refill(told: Allowance) -> float:
@@ -341,7 +369,7 @@ class Pace:
             self.in_flight += 1
         number = self._numbers[model] = self._numbers.get(model, 0) + 1
         self._seen.add(now)
-        left = {kind: stock.begin(now) for kind, stock in self._stocks.get(model, {}).items()}
+        left = {kind: stock.begin(now, number) for kind, stock in self._stocks.get(model, {}).items()}
         return Ticket(now, model, number, left, filled=self.in_flight >= int(self.window / 2))
 
     # ------------------------------------------------------------------ after a call
