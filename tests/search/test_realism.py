@@ -472,3 +472,13 @@ def test_a_killed_search_goes_on_and_its_model_is_asked_of_nothing_that_is_recor
     calls, asked, outcomes = resumed.stdout.split(" ", 2)
     assert outcomes == whole.stdout.split(" ", 2)[2], resumed.stderr
     assert int(asked) <= int(calls) < 20
+
+
+def test_a_search_is_not_resumed_with_another_realism(tmp_path):
+    options = {"store": tmp_path / "runs.db", "trials": 30}
+    first = search(strategy=ThompsonBandit(SHOP.space), objective=Objective(realism=PLAIN), **options)
+    again = search(
+        strategy=ThompsonBandit(SHOP.space), objective=None, resume=first.report.reuse.run, **options
+    )
+    assert "the objective or in_flight has changed" in str(again.report.incomplete)
+    assert len(again.outcomes) < 30

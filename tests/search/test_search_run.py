@@ -352,7 +352,7 @@ def test_another_strategy_does_not_go_on_with_a_stored_search(tmp_path):
         def ask(self, rng):
             return Proposal("word1 word1")
 
-    with pytest.raises(SearchError, match="the strategy, its space or in_flight has changed"):
+    with pytest.raises(SearchError, match="the strategy, its space, the objective or in_flight has changed"):
         run(Backwards(GATE.space), store=store, resume=first.report.reuse.run, trials=8)
     with open_store(store) as opened:
         assert sum(1 for _ in opened.attempts(first.report.reuse.run)) == 6

@@ -5,7 +5,7 @@ so it has retries, time-outs, budgets, engines and stores as any run has. What a
 beside that of the case it varies.
 
 **Resumed** after a crash, a search asks its strategy again, from the same seed, and takes the outcomes from the store. If the strategy
-proposes anything else than was recorded, the search ends with an error: the strategy, its space or `in_flight` has changed.
+proposes anything else than was recorded, the search ends with an error: the strategy, its space, the objective or `in_flight` has changed.
 """
 
 import asyncio
@@ -243,7 +243,7 @@ class Trials:
         ):
             raise SearchError(
                 f"trial {number} of the run was {safe_repr(recorded.inputs):.200}, and is now {safe_repr(proposal.inputs):.200}: "
-                "the strategy, its space or in_flight has changed since the run began: start a new search"
+                "the strategy, its space, the objective or in_flight has changed since the run began: start a new search"
             )
         return proposal
 
