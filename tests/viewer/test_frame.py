@@ -135,29 +135,41 @@ def test_tabs_share_one_stream_and_all_hear_of_a_new_run(tmp_path, visit):
         second.close()
 
 
+def test_a_store_without_runs_names_the_command_that_makes_one(tmp_path, visit):
+    with SqliteStore(tmp_path / "runs.db"):
+        pass
+    with ServedViewer(tmp_path / "runs.db") as served:
+        page = visit(served, "/runs")
+        for path in ("/runs", "/label", "/compare"):
+            page.goto(served.url + path)
+            page.locator("pre", has_text="calipers run ").wait_for()
+            assert "Mark two runs" not in page.locator("main").inner_text()
+        page.close()
+
+
 def test_a_run_that_is_deleted_while_it_is_looked_at_is_said_to_be_gone(tmp_path, visit):
     path = tmp_path / "runs.db"
 
-    def kept():
+    def kept(name):
         with SqliteStore(path) as store:
-            return keep_run(store, name="short lived")
+            return keep_run(store, name=name)
 
     def deleted(run):
         with SqliteStore(path) as store:
             store.delete_run(run)
 
-    run = in_thread(kept)
+    run = in_thread(lambda: kept("short lived"))
     with ServedViewer(path) as served:
         page = visit(served, f"/runs/{run}")
         other = page.context.new_page()
-        other.goto(f"{served.url}/runs/{run}/cases")
-        for each in (page, other):
-            each.get_by_text("live", exact=True).wait_for()
+        other.goto(f"{served.url}/runs")
+        other.get_by_text("live", exact=True).wait_for()
+        in_thread(lambda: kept("another"))
+        other.get_by_role("link", name="another").wait_for()  # what is deleted from now on is noticed
         in_thread(lambda: deleted(run))
-        for each in (page, other):
-            alert = each.get_by_role("alert")
-            alert.wait_for()
-            assert "deleted while you looked at it" in alert.inner_text()
+        alert = page.get_by_role("alert")
+        alert.wait_for()
+        assert "deleted while you looked at it" in alert.inner_text()
         assert page.get_by_role("heading", name="short lived", level=1).count() == 1, "what was read stays"
         other.close()
         page.close()

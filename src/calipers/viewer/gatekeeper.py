@@ -264,7 +264,7 @@ _HOW_IN: Final = (
     "open the address that `calipers view` printed; it opens once, and `calipers view --url` prints another"
 )
 _SHUT: Final = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">
 <title>Calipers: not signed in</title></head>
 <body><h1>Not signed in</h1>{form}
 <p>Open the address that <code>calipers view</code> printed. It opens once: <code>calipers view --url</code>, on the machine where the viewer runs,

@@ -97,7 +97,13 @@ function Start({ answer, query }: { answer: LabelsAnswer; query: URLSearchParams
   const names = answer.runs.find((each) => each.id === run)?.evaluators ?? [];
   const session = useSession();
   if (session?.read_only) return <p class="quiet"><WithCode text={WORDS.readOnly} /></p>;
-  if (!answer.runs.length) return <p class="quiet">{WORDS.noRuns}</p>;
+  if (!answer.runs.length)
+    return (
+      <div class="empty">
+        <p>{WORDS.noRuns}</p>
+        <pre>{TEXTS.runs.emptyCommand}</pre>
+      </div>
+    );
   const begin = (event: SubmitEvent) => {
     event.preventDefault();
     const form = new FormData(event.currentTarget as HTMLFormElement);

@@ -57,7 +57,7 @@ export default function Runs({ place }: PageProps) {
     <Page
       title={TEXTS.runs.title}
       about={asked.answer && !isEmptyStore && TEXTS.runs.counted(plural(total, "run"), plural(asked.answer.datasets.length, "dataset"))}
-      actions={<Marked marked={marked} byId={byId} toggle={toggle} />}
+      actions={!isEmptyStore && <Marked marked={marked} byId={byId} toggle={toggle} />}
     >
       {isEmptyStore ? (
         <Nothing />
