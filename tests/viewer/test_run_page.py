@@ -106,7 +106,7 @@ def test_a_table_of_cases_shows_the_words_of_an_input_and_a_phone_opens_its_row(
 
 def test_a_view_of_a_case_stands_below_its_name(run_page):
     page = run_page("desk v1")
-    page.keyboard.press("f")
+    page.get_by_role("link", name="Show the worst").click()
     page.get_by_role("region", name="Why").wait_for()
     page.keyboard.press("3")
     view = page.locator(".case-view .in-out")
