@@ -55,6 +55,15 @@ def test_the_model_covers_what_it_assumes():
     assert covered >= 10
 
 
+def test_goals_that_are_hopeless_are_reckoned_with():
+    rng, truth, covered = random.Random(5), (1 - 0.7**100) / 3, 0
+    for _ in range(12):
+        goals = drawn(rng, 40, 10, lambda rng: 0.3 * (rng.random() < 1 / 3))
+        points = elicitation_curve(goals, [100]).points
+        covered += bool(points) and truth in points[0].interval
+    assert covered >= 10
+
+
 def test_the_bounds_hold_where_the_model_does_not():
     rng = random.Random(4)
     chance = lambda rng: 0.3 if rng.random() < 0.3 else 0.002

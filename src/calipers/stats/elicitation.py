@@ -3,8 +3,8 @@
 Each goal was tried some times and reached in some of them.
 
 - **Up to the tries that every goal had**, the curve is the unbiased `pass_at_k`, with the interval of a mean over goals.
-- **Beyond**, something has to be assumed. Goals are taken to differ in how easily they are reached, as a beta distribution has it, and tries at one goal to be
-  independent: the beta-binomial model. The curve then is `1 - B(a, b + k) / B(a, b)`; its interval is that of the profile likelihood. It never leaves the bounds that need no model:
+- **Beyond**, something has to be assumed. A share of the goals is taken to be hopeless, the others to differ in how easily they are reached, as a beta distribution has it, and tries at one goal to be
+  independent: the beta-binomial model, with more zeros. The curve then is `(1 - h) (1 - B(a, b + k) / B(a, b))`; its interval is that of the profile likelihood, over the hopeless share as well. It never leaves the bounds that need no model:
   a curve does not fall, and since `(1 - p)^k` is convex in `(1 - p)^n`, it stays below `1 - (1 - s)^(k / n)`, where `s` is its value at `n` tries. The bounds stand beside the
   estimate (`Elicited.bounds`).
 - **Nothing is extrapolated** (`Elicitation.refused`) for fewer than ten goals, beyond ten times the tries, or where the model does not fit: fewer than
@@ -16,6 +16,7 @@ distribution gives another curve. That is what the bounds show.
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import cache
 from math import exp, expm1, fsum, inf, lgamma, log, log1p
 from random import Random
 from typing import Literal, NamedTuple
@@ -24,7 +25,7 @@ import msgspec
 
 from calipers.stats.bounded import bounded_interval
 from calipers.stats.distributions import normal_quantile
-from calipers.stats.interval import Interval
+from calipers.stats.interval import Interval, wilson_of_rate
 from calipers.stats.reliability import case_pass_at_k
 from calipers.stats.sample import check_confidence
 
@@ -33,8 +34,10 @@ FARTHEST = 10
 FEWEST_GOALS = 10
 _POOR_FIT = 0.01
 _SAMPLES = 200
-_STEPS = 25
+_STEPS = 17
 _ZOOMS = 5
+_HOPELESS = 10
+"""Steps of the hopeless share, ever smaller ones, from none to the upper end of the share of goals that are not reached."""
 
 Refused = Literal["few_goals", "no_fit", "never_reached", "always_reached"]
 
@@ -128,44 +131,63 @@ def _refused(goals: Sequence[tuple[int, int]]) -> Refused | None:
 # ---------------------------------------------------------------------- the model
 
 
-class _Model(NamedTuple):
-    best: tuple[float, float]
+class _Shape(NamedTuple):
+    """How goals differ."""
+
+    a: float
+    b: float
     """The two parameters of the beta distribution."""
-    likely: list[tuple[float, float]]
+    hopeless: float
+    """The share of goals that are never reached; the distribution is that of the others."""
+
+
+class _Model(NamedTuple):
+    best: _Shape
+    likely: list[_Shape]
     """All that the data do not speak against."""
 
 
-def _log_likelihood(counts: Counter[tuple[int, int]], a: float, b: float) -> float:
-    whole = lgamma(a + b) - lgamma(a) - lgamma(b)
-    return fsum(
-        goals * (whole + lgamma(a + reached) + lgamma(b + tried - reached) - lgamma(a + b + tried))
-        for (reached, tried), goals in counts.items()
-    )
+def _log_likelihood(counts: Counter[tuple[int, int]], shape: _Shape) -> float:
+    return fsum(goals * _log_probability(reached, tried, shape) for (reached, tried), goals in counts.items())
 
 
 def _fitted(counts: Counter[tuple[int, int]], confidence: float) -> _Model:
-    """The likeliest parameters, and those within the profile likelihood: a grid over the mean and the spread that closes in on them."""
+    """The likeliest parameters, and those within the profile likelihood."""
     allowed = normal_quantile((1 - confidence) / 2) ** 2 / 2
+    goals = sum(counts.values())
+    never = sum(number for (reached, _), number in counts.items() if not reached)
+    high = wilson_of_rate(never / goals, goals, confidence=confidence).high
+    found = [
+        each
+        for step in range(_HOPELESS + 1)
+        for each in _fitted_others(counts, high * (1 - (1 - step / _HOPELESS) ** 2), allowed)
+    ]
+    most, best = max(found)
+    return _Model(best, [shape for value, shape in found if value >= most - allowed])
+
+
+def _fitted_others(
+    counts: Counter[tuple[int, int]], hopeless: float, allowed: float
+) -> list[tuple[float, _Shape]]:
+    """Likely parameters where this share of the goals is hopeless: a grid over the mean and the spread that closes in on them."""
     means, sizes = (-14.0, 6.0), (-6.0, 10.0)
     found: list[tuple[float, float, float]] = []
     for _ in range(_ZOOMS):
         found = [
-            (_log_likelihood(counts, *_shape(mean, size)), mean, size)
+            (_log_likelihood(counts, _shape(mean, size, hopeless)), mean, size)
             for mean in _grid(*means)
             for size in _grid(*sizes)
         ]
         most = max(found)[0]
         near = [(mean, size) for value, mean, size in found if value >= most - 2 * allowed]
         means, sizes = _around([mean for mean, _ in near], means), _around([size for _, size in near], sizes)
-    _, mean, size = max(found)
-    likely = [_shape(mean, size) for value, mean, size in found if value >= max(found)[0] - allowed]
-    return _Model(_shape(mean, size), likely)
+    return [(value, _shape(mean, size, hopeless)) for value, mean, size in found]
 
 
-def _shape(mean: float, size: float) -> tuple[float, float]:
+def _shape(mean: float, size: float, hopeless: float) -> _Shape:
     """The parameters for a mean on the scale of the logit, and a size on that of the logarithm."""
     share = 1 / (1 + exp(-mean))
-    return max(share * exp(size), 1e-12), max((1 - share) * exp(size), 1e-12)
+    return _Shape(max(share * exp(size), 1e-12), max((1 - share) * exp(size), 1e-12), hopeless)
 
 
 def _grid(low: float, high: float) -> list[float]:
@@ -177,8 +199,9 @@ def _around(values: list[float], ends: tuple[float, float]) -> tuple[float, floa
     return max(ends[0], min(values) - step), min(ends[1], max(values) + step)
 
 
-def _curve(a: float, b: float, k: int) -> float:
-    return -expm1(lgamma(b + k) + lgamma(a + b) - lgamma(b) - lgamma(a + b + k))
+def _curve(shape: _Shape, k: int) -> float:
+    a, b, hopeless = shape
+    return (1 - hopeless) * -expm1(lgamma(b + k) + lgamma(a + b) - lgamma(b) - lgamma(a + b + k))
 
 
 def _extrapolated(
@@ -189,8 +212,8 @@ def _extrapolated(
     for k in ks:
         bounds = at_tries.bounds[0], _most(at_tries.bounds[1], k / tries)
         best = at_tries.value, _most(at_tries.value, k / tries)
-        value = min(max(_curve(*model.best, k), best[0]), best[1])
-        curves = [_curve(*shape, k) for shape in model.likely]
+        value = min(max(_curve(model.best, k), best[0]), best[1])
+        curves = [_curve(shape, k) for shape in model.likely]
         low, high = max(min(*curves, value), bounds[0]), min(max(*curves, value), bounds[1])
         interval = Interval(min(low, value), max(high, value), confidence, "beta-binomial")
         found.append(Elicited(k, value, interval, extrapolated=True, bounds=bounds))
@@ -202,7 +225,7 @@ def _most(value: float, times: float) -> float:
     return 1.0 if value >= 1 else -expm1(times * log1p(-value))
 
 
-def _fit(goals: Sequence[tuple[int, int]], shape: tuple[float, float], seed: int) -> float:
+def _fit(goals: Sequence[tuple[int, int]], shape: _Shape, seed: int) -> float:
     """In which share of samples of the model the likelihood is no better than in the data."""
     rng = Random(seed)  # noqa: S311 - the seed has to repeat the samples
     tried = [each for _, each in goals]
@@ -211,7 +234,7 @@ def _fit(goals: Sequence[tuple[int, int]], shape: tuple[float, float], seed: int
         """How far the counts lie from what the model expects, by the G statistic over goals of equally many tries."""
         found, sizes = 0.0, Counter(tried)
         for (reached, of), number in counts.items():
-            expected = sizes[of] * exp(_log_probability(reached, of, *shape))
+            expected = sizes[of] * exp(_log_probability(reached, of, shape))
             found += number * (log(number) - log(expected)) if expected > 0 else inf
         return found
 
@@ -220,16 +243,16 @@ def _fit(goals: Sequence[tuple[int, int]], shape: tuple[float, float], seed: int
     for _ in range(_SAMPLES):
         drawn: Counter[tuple[int, int]] = Counter()
         for of in tried:
-            chance = rng.betavariate(*shape)
+            chance = 0.0 if rng.random() < shape.hopeless else rng.betavariate(shape.a, shape.b)
             drawn[sum(rng.random() < chance for _ in range(of)), of] += 1
         worse += surprise(drawn) >= seen
     return (worse + 1) / (_SAMPLES + 1)
 
 
-def _log_probability(reached: int, tried: int, a: float, b: float) -> float:
-    ways = lgamma(tried + 1) - lgamma(reached + 1) - lgamma(tried - reached + 1)
-    return (
-        ways
+def _log_probability(reached: int, tried: int, shape: _Shape) -> float:
+    a, b, hopeless = shape
+    beta = (
+        _log_ways(reached, tried)
         + lgamma(a + b)
         - lgamma(a)
         - lgamma(b)
@@ -237,3 +260,11 @@ def _log_probability(reached: int, tried: int, a: float, b: float) -> float:
         + lgamma(b + tried - reached)
         - lgamma(a + b + tried)
     )
+    if not hopeless:
+        return beta
+    return log(hopeless + (1 - hopeless) * exp(beta)) if reached == 0 else log1p(-hopeless) + beta
+
+
+@cache
+def _log_ways(reached: int, tried: int) -> float:
+    return lgamma(tried + 1) - lgamma(reached + 1) - lgamma(tried - reached + 1)
