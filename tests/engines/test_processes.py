@@ -1,5 +1,6 @@
 """Attempts in other processes of this machine: the same results, whatever becomes of a process."""
 
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -265,6 +266,23 @@ def test_processes_stay_in_a_block_and_none_is_left_after_it():
         assert all(psutil.pid_exists(pid) for pid in first)
     alone = pids(ProcessEngine(1))
     assert not any(psutil.pid_exists(pid) for pid in first | alone)
+
+
+def test_a_worker_that_begins_longer_than_a_run_takes_is_there_for_a_later_one():
+    def workers():
+        return {process.pid for process in multiprocessing.active_children()}
+
+    before = workers()
+    with ProcessEngine(2, setup=engine_tasks.begin_slowly) as engine:
+        seen = []
+        for _ in range(3):
+            report = Dataset(cases=[Case(inputs=0.0)]).evaluate_sync(
+                engine_tasks.pid_of_worker, engine=engine, progress=False
+            )
+            assert not report.failures
+            seen.append(workers() - before)
+    assert len(seen[0]) == 2
+    assert seen == [seen[0]] * 3
 
 
 @pytest.mark.parametrize("value", ["process", "processes:0", "processes:x", "", 3, ProcessEngine])

@@ -451,8 +451,13 @@ class Crew:
         elif not self.is_closed:
             self.job.give_up(why)
 
-    def close(self) -> list[Link]:
-        """Send nothing more. Ends the workers that are still at work, and returns those that are free."""
+    def close(self, *, stays: bool = False) -> list[Link]:
+        """Send nothing more. Ends the workers that are still at work, and returns those that are free.
+
+        Args:
+            stays: whether there may be a next run. Workers that are not ready yet are for that one: were they ended, runs that are
+                shorter than a worker takes to begin would never have more than the first one.
+        """
         self.is_closed = True
         for hiring in self._hiring:
             hiring.cancel()
@@ -463,7 +468,7 @@ class Crew:
         free: list[Link] = []
         for member in self._members.values():
             member.desk.close()
-            if member.is_ready and not member.calls:
+            if (member.is_ready or stays) and not member.calls:
                 free.append(member.link)
             else:
                 member.link.end()

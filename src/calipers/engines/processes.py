@@ -127,7 +127,7 @@ class ProcessEngine:
             yield crew
         finally:
             is_over = True
-            free = crew.close()
+            free = crew.close(stays=self._stays)
             kept = [process for process in started if process in free and process.is_alive]
             if self._stays:
                 self._free += kept

@@ -166,7 +166,7 @@ class RayEngine:
                 yield crew
             finally:
                 watch.cancel()
-                free = crew.close()
+                free = crew.close(stays=self._stays)
                 kept = [actor for actor in started if self._stays and actor in free and actor.is_alive]
                 self._free += kept
                 _end([actor for actor in started if actor not in kept])

@@ -1,6 +1,7 @@
 """Tasks for workers: what they do is in their inputs."""
 
 import asyncio
+import multiprocessing
 import os
 import signal
 import sys
@@ -16,6 +17,12 @@ def pid_of_worker(inputs):
     time.sleep(inputs)
     set_eval_attribute("ended", time.monotonic())
     return os.getpid()
+
+
+def begin_slowly():
+    """Every second worker takes longer to begin than a short run."""
+    number = int(multiprocessing.current_process().name.rpartition("-")[2])
+    time.sleep(1.0 * (number % 2))
 
 
 async def pid_of_worker_async(inputs):
