@@ -9,7 +9,9 @@ import textwrap
 import pytest
 
 from calipers import Budget, Case, Dataset, increment_eval_metric
+from calipers.comparison import compare_reports
 from calipers.errors import InvalidOptionError, SearchError
+from calipers.gate import Policy, Rules, judge_run
 from calipers.rollouts import Environment, KeywordModerator
 from calipers.search import (
     Factors,
@@ -18,6 +20,7 @@ from calipers.search import (
     Outcome,
     Proposal,
     RandomDraws,
+    ThompsonBandit,
     TurnScripts,
     search,
     search_sync,
@@ -402,6 +405,25 @@ def test_the_report_ranks_failures_and_has_the_curve_of_discoveries():
         "kinds": 1,
     }
     assert sum(row[2] for row in tried.rows if row[0] == "word 1") == 100
+
+
+@pytest.mark.parametrize("strategy", [RandomDraws, ThompsonBandit])
+def test_rates_of_cases_that_a_search_chose_are_not_shown_as_those_of_a_sample(strategy, tmp_path):
+    url = tmp_path / "runs.db"
+    report = run(strategy(GATE.space), store=url, budget=Budget(seconds=3600)).report
+    with open_store(url) as store:
+        again = store.report(report.reuse.run)
+    for each in (report, again):
+        assert each.sought == (strategy is ThompsonBandit)
+        assert ("A search chose these cases" in each.render()) == each.sought
+    warned = [
+        warning
+        for warning in compare_reports(again, report).warnings
+        if "a search chose the cases" in warning
+    ]
+    assert len(warned) == (2 if report.sought else 0)
+    decided = judge_run(report, Policy(pass_rate=Rules(at_least=0.01))).outcome
+    assert (decided == "INCONCLUSIVE") == report.sought
 
 
 def test_a_search_that_finds_nothing_says_so():

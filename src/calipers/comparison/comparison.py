@@ -88,6 +88,8 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
     """Why the run ended early."""
     could_stop: bool = False
     """Whether a rule could end it early (`stop_when`), so that it was looked at many times."""
+    sought: bool = False
+    """Whether a search chose its cases to find failures."""
     reused: int = 0
     """Attempts that were taken over from earlier runs instead of being made."""
     in_flight: float | None = None
@@ -492,6 +494,7 @@ def _side(label: str, report: Report, columns: Columns, under_faults: Columns) -
         on_other_loop=sum(record.on_other_loop for record in records),
         incomplete=None if report.incomplete is None else str(report.incomplete),
         could_stop=report.stopping is not None,
+        sought=report.sought,
         reused=0 if report.reuse is None else report.reuse.attempts_reused,
         in_flight=_in_flight(report, [*records, *faulty]),
         recorded=report.seed is None,
@@ -518,6 +521,11 @@ def _warnings(found: Comparison) -> list[str]:
         "take no account of it; `calipers gate` does"
         for side in sides
         if side.could_stop
+    ]
+    warnings += [
+        f"a search chose the cases of {side.label} to find failures: their rates do not tell how often a system fails"
+        for side in sides
+        if side.sought
     ]
     warnings += [
         f"{side.failed:,} of {side.attempts:,} attempts of {side.label} failed: scores, times and metrics are of the others only, "

@@ -18,6 +18,9 @@ def facts_of(run: Report, policy: Policy) -> Iterator[Finding]:
     counts = run.counts()
     if lost := on_other_loop(run):
         yield _other_loop(RUN, lost, counts.attempts)
+    if run.sought:
+        said = "a search chose its cases to find failures"
+        yield undecided(RUN, "has to be of cases that were not sought", said, "gate a run of a dataset")
     if run.incomplete is not None:
         said = f"it is incomplete: {run.incomplete}"
         yield undecided(

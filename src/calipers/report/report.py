@@ -124,6 +124,8 @@ class Report(msgspec.Struct, Generic[InputsT, OutputT, MetadataT], kw_only=True)
     """Why not all results of the run are here; `None` if they are."""
     stopping: Stopping | None = None
     """What came of the rule that could end the run (`stop_when`), which looked at it many times; `None`: it had none."""
+    sought: bool = False
+    """Whether a search chose its cases to find failures, so that no rate of them tells how often the system fails."""
     budget: BudgetUse | None = None
     """What became of the budget of the run; `None`: it had none."""
     limits: tuple[LimitUse, ...] = ()

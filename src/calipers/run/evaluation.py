@@ -346,6 +346,7 @@ def _reported(run: Run, total: int | None, shard: ShardFacts | None, **given: An
         incomplete=incomplete,
         shard=shard,
         stopping=_stopping(run, total),
+        sought=run.live is not None and not run.live.is_sample,
         budget=None if run.ledger is None else run.ledger.use(in_random_order=run.in_random_order),
         limits=run.limits.uses,
         unfinished=run.queue.handed_out - run.finished,

@@ -101,6 +101,11 @@ def work_items(cases: Iterable[Any], plan: Plan, *, repeat: int = 1) -> Iterator
 class LiveCases(Protocol):
     """Cases that follow from what came of earlier ones, as those of a search do: an iterable that also says when it has the next one."""
 
+    @property
+    def is_sample(self) -> bool:
+        """Whether each is drawn as any other, so that their rates tell something about more of them."""
+        ...
+
     def begin(self, seed: int, recorded: Iterable[ReportCase | ReportCaseFailure]) -> None:
         """Told before the first case is asked for.
 

@@ -3,6 +3,7 @@
 import random
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from .failure_rate import FailureRate
 from .proposal import Proposal
@@ -15,6 +16,8 @@ class RandomDraws:
     """Draws each proposal from the space. The share of failures among its trials estimates how often the system fails."""
 
     space: Space
+    is_sample: ClassVar = True
+    """The report gives the rates of its trials as those of any sample."""
     _kinds: Counter[str] = field(default_factory=Counter, init=False, repr=False)
     _known: int = field(default=0, init=False, repr=False)
     _unknown: int = field(default=0, init=False, repr=False)

@@ -170,6 +170,11 @@ class Trials:
 
     # ------------------------------------------------------------------ as cases of a run
 
+    @property
+    def is_sample(self) -> bool:
+        """Whether the strategy draws from the space, whatever came of earlier trials."""
+        return bool(getattr(self.strategy, "is_sample", False))
+
     def begin(self, seed: int, recorded: Iterable[ReportCase | ReportCaseFailure]) -> None:
         """Take the seed of the run, and the trials that it has already."""
         self._seed = seed

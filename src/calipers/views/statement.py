@@ -270,6 +270,11 @@ def _alerts(report: Report) -> Iterator[Line]:
         yield Part("INCOMPLETE: ", "alert"), Part(str(report.incomplete), "bad", rows=3), Part(lost, "bad")
     if report.budget is not None and (claim := _claim(report, report.budget)) is not None:
         yield claim
+    if report.sought:
+        yield (
+            Part("A search chose these cases", "strong"),
+            Part(" to find failures: their rates and intervals do not tell how often the system fails."),
+        )
     if report.stopping is not None:
         yield (
             Part("A rule could end this run: ", "strong"),
@@ -289,6 +294,8 @@ def _alerts(report: Report) -> Iterator[Line]:
 def _claim(report: Report, use: BudgetUse) -> Line | None:
     """What a run that ended at its budget can still claim; `None` if it did not, or nothing was measured."""
     if report.incomplete is None or report.incomplete.kind != "budget" or report.pass_rate(None) is None:
+        return None
+    if report.sought:
         return None
     if use.in_random_order:
         said = "The cases were begun in a random order, so the numbers below hold for the whole dataset, with wider intervals than those of a whole run."
