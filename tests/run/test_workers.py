@@ -367,9 +367,10 @@ LEAKS = [leak, leak_async, LeakBeforeItsAwaitable()]
 @pytest.mark.parametrize("task", LEAKS)
 def test_context_variables_come_from_the_caller_and_do_not_leak_to_the_next_case(task):
     VARIABLE.set("the caller's")
-    report = run(task, 8, max_concurrency=1)
-    assert [case.output for case in report.cases] == ["the caller's"] * 8
-    assert VARIABLE.get() == "the caller's"
+    for options in ({}, {"task_timeout": 60}):
+        report = run(task, 8, max_concurrency=1, **options)
+        assert [case.output for case in report.cases] == ["the caller's"] * 8
+        assert VARIABLE.get() == "the caller's"
 
 
 def sees(output):

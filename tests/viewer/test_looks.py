@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from calipers.stores import SqliteStore, open_store
+from calipers.stores import SqliteStore, copy_store, open_store
 from calipers.testing import ServedViewer
 
 from .conftest import in_thread, settled
@@ -53,12 +53,12 @@ def over_sqlite(walked_folder):
 
 
 @pytest.fixture(scope="module")
-def over_postgresql(walked_folder, postgres):
+def over_postgresql(walked_folder, over_sqlite, postgres):
     url = f"{postgres.url}?schema=looks"
 
-    def keep():
-        with open_store(url) as store:
-            keep_walked(store, walked_folder)
+    def keep():  # with the times that were measured once
+        with open_store(walked_folder / "runs.db") as source, open_store(url) as store:
+            copy_store(source, store)
 
     in_thread(keep)
     with ServedViewer(url) as served:
@@ -96,11 +96,11 @@ def shot(page, look):
 
 
 def shots(pages, name, look, is_right):
-    """Screenshots of some pages, again until they are right or a minute is over.
+    """Screenshots of some pages, again until they are right or twenty seconds are over.
 
     What is drawn may follow what is there by a moment; and on a busy machine a deadline leaves something out, until the page is asked anew.
     """
-    end = time.monotonic() + 60
+    end = time.monotonic() + 20
     while not is_right(found := [shot(page, look) for page in pages]) and time.monotonic() < end:
         pages[0].wait_for_timeout(200)
         if not is_right(found := [shot(page, look) for page in pages]):

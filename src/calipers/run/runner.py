@@ -885,7 +885,7 @@ class Run:
     def _coroutine(self, attempt: Attempt) -> Coroutine[Any, Any, Any]:
         inputs = attempt.inputs
         task = self.task
-        coroutine = promised_coroutine(task, inputs) if task.is_async else _hop(task, inputs)
+        coroutine = _called_inside(task, inputs) if task.is_async else _hop(task, inputs)
         return coroutine if self.recorder is None else self._traced(self.recorder, attempt, coroutine)
 
     async def _traced(
@@ -943,6 +943,11 @@ class Run:
             raise error
         kind, message, stack = describe_error(error)
         return Failure(error_type=kind, error_message=message, error_stacktrace=stack)
+
+
+async def _called_inside(task: Task, inputs: Any) -> Any:
+    """Call an async task where this is awaited, so that what it does before it returns its awaitable stays in that context."""
+    return await promised_coroutine(task, inputs)
 
 
 def _call_as_generator(outcome: list[Any], task: Task, attempt: Attempt) -> Generator[Any, Any, None]:
