@@ -207,6 +207,7 @@ def test_no_more_are_in_flight_than_the_run_allows(engine, task):
     dataset = Dataset(cases=[Case(inputs=0.03) for _ in range(12)])
     report = dataset.evaluate_sync(task, engine=engine, max_concurrency=3, progress=False)
     spans = [(case.attributes["began"], case.attributes["ended"]) for case in report.cases]
+    assert not report.failures, report.failures[0]
     at_once = [sum(began <= moment < ended for began, ended in spans) for moment, _ in spans]
     assert max(at_once) <= 3
     if task is engine_tasks.pid_of_worker_async:

@@ -455,9 +455,11 @@ class Crew:
         """Send nothing more. Ends the workers that are still at work, and returns those that are free.
 
         Args:
-            stays: whether there may be a next run. Workers that are not ready yet are for that one: were they ended, runs that are
-                shorter than a worker takes to begin would never have more than the first one.
+            stays: whether there may be a next run. Workers that are not ready yet are for that one, if another one was ready: were
+                they ended, runs that are shorter than a worker takes to begin would never have more than the first one.
         """
+        first = self._first
+        stays = stays and first.done() and not first.cancelled() and first.exception() is None
         self.is_closed = True
         for hiring in self._hiring:
             hiring.cancel()
