@@ -92,8 +92,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(optionalhook=True)  # some programs that tests start are pytest without its plugins
 def pytest_xdist_auto_num_workers() -> int:
-    """Two more than there are processors: tests wait for other processes, for clocks and for a browser."""
-    return (os.cpu_count() or 1) + 2
+    """One more than there are processors: tests wait for other processes, for clocks and for a browser."""
+    return (os.cpu_count() or 1) + 1
 
 
 @pytest.fixture

@@ -9,13 +9,19 @@ import http.client
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
-from typing import Any, Self
+from time import monotonic, sleep
+from typing import Any, Final, Self
 
 import msgspec
 
 from calipers.stores.store import Store
 from calipers.viewer.serving import load_server
 from calipers.viewer.viewed_store import ViewedStore
+
+_BUSY: Final = 503
+_PATIENCE: Final = 20.0
+"""Seconds for which a question is asked again."""
+_PAUSE: Final = 0.2
 
 
 class ViewerAnswer(msgspec.Struct, frozen=True):
@@ -103,7 +109,7 @@ class ServedViewer:
         headers: Mapping[str, str | None] | None = None,
         is_signed_in: bool = True,
     ) -> ViewerAnswer:
-        """What it answers to a request.
+        """What it answers to a request. A question that it is too busy for is asked again for a while, as the page does.
 
         Args:
             path: with the query; one that does not begin with a slash is of the API: `runs` is `/api/v1/runs`.
@@ -116,9 +122,14 @@ class ServedViewer:
         sent = body if body is None or isinstance(body, bytes) else msgspec.json.encode(body)
         if sent is not None:
             given["Content-Type"] = "application/json"
-        with closing(self._connection()) as connection:
-            answer = _asked(connection, method, path, given | dict(headers or {}), sent)
-            return ViewerAnswer(answer.status, _headers(answer), answer.read())
+        end = monotonic() + _PATIENCE
+        while True:
+            with closing(self._connection()) as connection:
+                answer = _asked(connection, method, path, given | dict(headers or {}), sent)
+                found = ViewerAnswer(answer.status, _headers(answer), answer.read())
+            if found.status != _BUSY or method != "GET" or monotonic() > end:
+                return found
+            sleep(_PAUSE)
 
     @contextmanager
     def events(self, *, last: str | None = None) -> Iterator["ViewerEvents"]:
